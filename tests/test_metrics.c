@@ -65,12 +65,15 @@ static struct mx_trainer_report full_report(void)
                  .data_wait = 0.0004,
                  .transfer = 0.0625,
                  .transfer_hidden = 0.05,
+                 .cpu_ns = {12345678, 2e6, 1.5e6, 75e6},
+                 .blocked_ns = {480.5e6, 1e6, 0.25e6, 0},
                  .levels = {.loaded = 4,
                             .prepared = 48,
                             .arrived = 2,
                             .loaded_limit = 8,
                             .prepared_limit = 50,
-                            .arrived_limit = 3},
+                            .arrived_limit = 3,
+                            .workers_active = 9},
                  .data_bytes = 1288490188,
                  .data_limit_bytes = 8589934592,
                  .model_bytes = 9771050598,
@@ -142,7 +145,10 @@ static void lines_have_these_bytes(void **state)
         "\"frames\":4000,\"share\":0.375,\"shared_frames\":1500,\"skipped\":true,\"loss_z\":-0.5,"
         "\"grad_z\":7.25,\"step_ms\":412.345,\"data_wait_ms\":0.001,\"vocoder_ms\":21.345,\"frames_per_s\":9701.0,"
         "\"data_busy\":0.123,\"model_busy\":1.0,\"data_wait\":0.0,\"transfer\":0.063,\"transfer_hidden\":0.05,"
-        "\"loaded\":4,\"prepared\":48,\"arrived\":2,\"loaded_limit\":8,\"prepared_limit\":50,"
+        "\"load_cpu_ms\":12.345,\"load_blocked_ms\":480.5,\"process_cpu_ms\":2.0,\"process_blocked_ms\":1.0,"
+        "\"transfer_cpu_ms\":1.5,\"transfer_blocked_ms\":0.25,\"train_cpu_ms\":75.0,\"train_blocked_ms\":0.0,\"load_"
+        "workers\":9,\"loaded\":4,\"prepared\":48,\"arrived\":2,"
+        "\"loaded_limit\":8,\"prepared_limit\":50,"
         "\"arrived_limit\":3,\"data_bytes\":1288490188,\"model_bytes\":9771050598,"
         "\"data_limit_bytes\":8589934592,\"model_limit_bytes\":17179869184,\"variation\":0.021,"
         "\"data_driver_busy\":0.5,\"data_driver_bytes\":5,\"model_driver_busy\":0.75,"

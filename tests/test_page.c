@@ -69,8 +69,8 @@ static struct mx_run a_run(void)
     static const struct mx_model_size size = {"tiny", 192, 2, 4, 4, 768};
     static uint32_t left_out[MX_REJECT_COUNT];
     static const struct mx_run_sample samples[] = {{"row-1", "He said \"</script><b>\" & left."}, {"row-2", "سلام"}};
-    static const struct mx_span spans[] = {{MX_STAGE_LOAD, 1, 7, 5000000, 9000000},
-                                           {MX_STAGE_TRAIN, 0, 7, 10000000, 30000000}};
+    static const struct mx_span spans[] = {{MX_STAGE_LOAD, 1, 7, 5000000, 9000000, 1000000, 3000000},
+                                           {MX_STAGE_TRAIN, 0, 7, 10000000, 30000000, 20000000, 0}};
     static const struct mx_advice advice[] = {{MX_ADVICE_LOAD, MX_CAUSE_DATA, false, 0.34, "loading is 34 %",
                                                "4 load workers → 7", "بارگذاری ۳۴٪ است", "`--num-workers 7`"}};
     left_out[MX_REJECT_TOO_SHORT] = 3;

@@ -80,7 +80,8 @@ struct mx_pipeline_options {
     struct mx_pipeline_work work;
     void *const *host_slots, *const *data_slots, *const *model_slots;
     int32_t host_count, data_count, model_count; /* model_count 0 exactly if on one device */
-    int32_t workers;                             /* load threads to start; 1 … MX_PIPELINE_WORKERS */
+    int32_t workers; /* load threads to start; 1 … MX_PIPELINE_WORKERS. More than cores help where loads wait for a
+                        disk; those that are not active sleep */
     int32_t workers_active; /* load threads active at first; 0: all. mx_pipeline_tune activates the others */
     int32_t held;    /* most batches that the caller holds at a time; ≥ 1, less than the size of the last ring */
     bool sequential; /* no overlap: mx_pipeline_take runs all stages one after another, in its own thread, after the
@@ -154,6 +155,9 @@ struct mx_span {
     int32_t lane;              /* the worker of a load; 1: training on the data device; 0 otherwise */
     uint64_t number;           /* of the batch */
     uint64_t begin_ns, end_ns; /* mx_clock_ns */
+    /* Of the thread that loaded, or that submitted the work and waited for its end; training: the caller, until it gave
+     * the batch back. Both 0 for training on the data device. */
+    uint64_t cpu_ns, blocked_ns;
 };
 
 /* Count, mean and deviation of a series of values (Welford). */
@@ -168,7 +172,10 @@ double mx_tally_deviation(const struct mx_tally *tally);
 double mx_tally_variation(const struct mx_tally *tally); /* deviation/mean; 0 without values */
 
 struct mx_stage_stats {
-    struct mx_tally busy_ns;                /* per batch */
+    struct mx_tally busy_ns; /* per batch */
+    /* Per batch, of the thread that loads, or submits and waits for the end: on a core; and blocked during the stage's
+     * time, a load by its disk, the others by their device. The rest of its time it waited for a core. */
+    struct mx_tally cpu_ns, blocked_ns;
     uint64_t wait_input_ns, wait_output_ns; /* totals: nothing to do; nowhere to put it. Load: of all workers */
 };
 
@@ -180,9 +187,9 @@ struct mx_pipeline_stats {
     uint64_t batches;            /* batches given back whose work is done */
     uint64_t data_wait_ns;       /* of the train stage: for the first batch, from the start on; later in
                                     mx_pipeline_take, while its stream had nothing to do */
-    uint64_t data_busy_ns;       /* of the data device: process; load, if the workers run on its cores; transfer, if
-                                    copies use them; and training on its part of the batches. On one device: of that
-                                    device */
+    uint64_t data_busy_ns;       /* of the data device: process; the CPU time of loads, if the workers run on its
+                                    cores; transfer, if copies use them; and training on its part of the batches. On one
+                                    device: of that device */
     uint64_t model_busy_ns;      /* of the model device. On one device the same as data_busy_ns */
     uint64_t shared_ns;          /* time in which the data device trained; part of data_busy_ns */
     uint64_t transfer_ns;        /* time in which a transfer was running … */

@@ -411,11 +411,15 @@ const mxPage = (() => {
           most = Math.max(...means);
     box.append(make('h3', {}, say('stages')));
     means.forEach((value, i) => {
+      const stage = flow.stages[['load', 'process', 'transfer', 'train'][i]];
       if (value > 0)
         box.append(make(
             'div', {class: 'stage'}, make('span', {}, say('stage_' + i)), make('b', {}, L.ms(value)),
             make(
-                'div', {class: 'track'}, make('i', {style: `width:${100 * value / most}%;background:${COLOURS[i]}`}))));
+                'div', {class: 'track'}, make('i', {style: `width:${100 * value / most}%;background:${COLOURS[i]}`})),
+            stage.cpu_ms === undefined ?
+                null :
+                make('small', {class: 'soft'}, say('stage_parts', L.ms(stage.cpu_ms), L.ms(stage.blocked_ms)))));
     });
     return true;
   });

@@ -149,6 +149,8 @@ static void flow_put(const struct mx_run *run, struct mx_string *out)
     for (int k = 0; k < MX_STAGES; k++) {
         mx_json_begin(out, mx_stage_name((enum mx_stage)k), '{');
         tally_put(out, "batch_ms", &s->stages[k].busy_ns);
+        mx_json_number(out, "cpu_ms", s->stages[k].cpu_ns.mean / 1e6);
+        mx_json_number(out, "blocked_ms", s->stages[k].blocked_ns.mean / 1e6);
         mx_json_number(out, "wait_input_ms", (double)s->stages[k].wait_input_ns / 1e6);
         mx_json_number(out, "wait_output_ms", (double)s->stages[k].wait_output_ns / 1e6);
         mx_json_end(out, '}');

@@ -5,6 +5,8 @@
 #include "pipeline/advice.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "pipeline/advice_words.h"
 #include "pipeline/pipeline_internal.h"
@@ -14,13 +16,13 @@
 /* What all findings are made of: means per batch in ns, shares of wall time. */
 struct figures {
     const struct mx_advice_input *in;
-    double load, process, transfer, train, total;
+    double load, process, transfer, train, total, blocked; /* blocked: of the load */
     double waited, load_waited, transfer_exposed, data_busy;
 };
 
 const char *mx_advice_kind_name(enum mx_advice_kind kind)
 {
-    static const char *const names[MX_ADVICE_KINDS] = {"load", "transfer", "data device", "variation"};
+    static const char *const names[MX_ADVICE_KINDS] = {"reading", "load", "transfer", "data device", "variation"};
     return kind >= 0 && kind < MX_ADVICE_KINDS ? names[kind] : "unknown";
 }
 
@@ -46,6 +48,7 @@ static struct figures figures_make(const struct mx_advice_input *in)
         .process = s->stages[MX_STAGE_PROCESS].busy_ns.mean,
         .transfer = s->stages[MX_STAGE_TRANSFER].busy_ns.mean,
         .train = s->stages[MX_STAGE_TRAIN].busy_ns.mean,
+        .blocked = s->stages[MX_STAGE_LOAD].blocked_ns.mean,
         .waited = share((double)s->data_wait_ns, wall),
         .load_waited = share((double)s->stages[MX_STAGE_PROCESS].wait_input_ns, wall),
         .transfer_exposed = share((double)s->transfer_ns - (double)s->transfer_hidden_ns, wall),
@@ -77,21 +80,65 @@ static int32_t twice(int32_t ahead, int32_t most)
     return 2 * ahead < most ? 2 * ahead : most;
 }
 
-/* ---- loading ---- */
+/* ---- reading and loading ---- */
+
+static bool disk_waits(const struct figures *f)
+{
+    return f->blocked > MX_ADVICE_BLOCKED_LIMIT * f->load;
+}
 
 /* Workers that would load as fast as the slowest other stage takes batches. */
-static int32_t workers_wanted(const struct figures *f)
+static int32_t workers_wanted(const struct figures *f, double load)
 {
     const double slowest = fmax(f->train, fmax(f->process, f->transfer));
-    const double wanted = slowest > 0 ? ceil(f->load / slowest) : MX_PIPELINE_WORKERS;
+    const double wanted = slowest > 0 ? ceil(load / slowest) : MX_PIPELINE_WORKERS;
     return wanted < MX_PIPELINE_WORKERS ? (int32_t)wanted : MX_PIPELINE_WORKERS;
+}
+
+/* A command of the owner's, after a sentence that announces it. In Persian what is for a terminal is marked. */
+static void command_add(struct mx_advice *to, const char *command)
+{
+    const size_t english = strlen(to->remedy), persian = strlen(to->remedy_persian);
+    snprintf(to->remedy + english, sizeof to->remedy - english, "%s", command);
+    snprintf(to->remedy_persian + persian, sizeof to->remedy_persian - persian, "`%s`", command);
+}
+
+/* More reads at a time, and fewer of them. There is room for all of it: the command is at most MX_ADVICE_PACK_BYTES. */
+static void reading_remedy(const struct figures *f, struct mx_advice *out)
+{
+    const struct mx_advice_input *const in = f->in;
+    const int32_t now = in->levels.workers_active, wanted = workers_wanted(f, MX_TUNE_MARGIN * f->load);
+    if (wanted > now)
+        REMEDY(out, MX_SAY_READ_WORKERS, now, wanted);
+    else
+        REMEDY(out, MX_SAY_READ_DISK, now);
+    if (in->uncached) REMEDY(out, MX_SAY_READ_CACHE, 0);
+    if (in->pack == NULL) return;
+    REMEDY(out, MX_SAY_READ_PACK, 0);
+    command_add(out, in->pack);
+}
+
+static bool reading_find(const struct figures *f, struct mx_advice *out)
+{
+    out->share = f->load / f->total;
+    if (out->share <= MX_ADVICE_LOAD_LIMIT || !disk_waits(f)) return false;
+    out->cause = MX_CAUSE_DATA;
+    out->hidden = f->waited <= MX_ADVICE_WAIT_LOW || f->load_waited <= MX_ADVICE_WAIT_LOW;
+    FIND(out, MX_SAY_READING, MS(f->blocked), MS(f->load));
+    if (out->hidden) {
+        FIND(out, MX_SAY_LOAD_HIDDEN, 100 * f->load_waited);
+    } else {
+        FIND(out, MX_SAY_LOAD_WAITED, 100 * f->load_waited, 100 * f->waited);
+        reading_remedy(f, out);
+    }
+    return true;
 }
 
 static void load_remedy(const struct figures *f, struct mx_advice *out)
 {
     const struct mx_advice_input *const in = f->in;
     const struct mx_tally *const load = &in->stats.stages[MX_STAGE_LOAD].busy_ns;
-    const int32_t now = in->levels.workers_active, wanted = workers_wanted(f), ahead = in->levels.loaded_limit;
+    const int32_t now = in->levels.workers_active, wanted = workers_wanted(f, f->load), ahead = in->levels.loaded_limit;
     if (wanted > now && in->load_on_data && wanted > in->data_cores)
         REMEDY(out, MX_SAY_WORKERS_SHARED, now, wanted, in->data_cores);
     else if (wanted > now)
@@ -103,7 +150,7 @@ static void load_remedy(const struct figures *f, struct mx_advice *out)
 static bool load_find(const struct figures *f, struct mx_advice *out)
 {
     out->share = f->load / f->total;
-    if (out->share <= MX_ADVICE_LOAD_LIMIT) return false;
+    if (out->share <= MX_ADVICE_LOAD_LIMIT || disk_waits(f)) return false;
     out->cause = MX_CAUSE_DATA;
     out->hidden = f->waited <= MX_ADVICE_WAIT_LOW || f->load_waited <= MX_ADVICE_WAIT_LOW;
     FIND(out, MX_SAY_LOAD, 100 * out->share, MS(f->load), MS(f->total));
@@ -178,7 +225,9 @@ static void variation_cause(const struct figures *f, struct mx_advice *out)
     } else if (f->waited > MX_ADVICE_WAIT_HIGH) {
         out->cause = MX_CAUSE_DATA;
         REMEDY(out, MX_SAY_WAITED_DATA, 100 * f->waited);
-        if (f->load_waited > MX_ADVICE_WAIT_LOW)
+        if (f->load_waited > MX_ADVICE_WAIT_LOW && disk_waits(f))
+            reading_remedy(f, out);
+        else if (f->load_waited > MX_ADVICE_WAIT_LOW)
             load_remedy(f, out);
         else
             REMEDY(out, MX_SAY_PROCESS_SLOW, MS(f->process), MS(f->train));
@@ -210,7 +259,7 @@ static bool variation_find(const struct figures *f, struct mx_advice *out)
 int32_t mx_advice_find(const struct mx_advice_input *input, struct mx_advice out[MX_ADVICE_KINDS])
 {
     static bool (*const find[MX_ADVICE_KINDS])(const struct figures *, struct mx_advice *) = {
-        load_find, transfer_find, data_find, variation_find};
+        reading_find, load_find, transfer_find, data_find, variation_find};
     const struct figures f = figures_make(input);
     int32_t count = 0;
     for (int kind = 0; kind < MX_ADVICE_KINDS; kind++) {
@@ -236,13 +285,4 @@ void mx_pipeline_advice_input(struct mx_pipeline *p, struct mx_advice_input *out
     for (int32_t i = 0; i < memory.device_count; i++)
         if (memory.devices[i].limit_bytes > 0)
             out->memory[i] = (double)memory.devices[i].used_bytes / (double)memory.devices[i].limit_bytes;
-}
-
-int32_t mx_pipeline_advise(struct mx_pipeline *p, const struct mx_pipeline_stats *stats,
-                           struct mx_advice out[MX_ADVICE_KINDS])
-{
-    struct mx_advice_input input;
-    mx_pipeline_advice_input(p, &input);
-    input.stats = *stats;
-    return mx_advice_find(&input, out);
 }

@@ -14,6 +14,11 @@
 #include <stddef.h>
 
 enum mx_advice_sentence {
+    MX_SAY_READING,
+    MX_SAY_READ_WORKERS,
+    MX_SAY_READ_DISK,
+    MX_SAY_READ_CACHE,
+    MX_SAY_READ_PACK,
     MX_SAY_LOAD,
     MX_SAY_LOAD_HIDDEN,
     MX_SAY_LOAD_WAITED,

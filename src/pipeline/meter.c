@@ -19,6 +19,7 @@
 struct mx_edge {
     uint64_t time_ns;
     int32_t row, change; /* +1: begins, -1: ends */
+    double running;      /* of a load: the share of its span that it was on a core */
 };
 
 /* What is counted as open: the stages, training on the data device, and pauses, which are pending like spans. */
@@ -125,17 +126,18 @@ static void edges_sort(struct mx_edge *edges, uint32_t count)
     }
 }
 
-/* `ns` in which the stages of `open` were at work. */
-static void time_add(const struct mx_meter *meter, const int32_t open[ROWS], uint64_t ns, struct mx_pipeline_stats *s)
+/* `ns` in which the stages of `open` were at work, and loads on `running` cores. */
+static void time_add(const struct mx_meter *meter, const int32_t open[ROWS], double running, uint64_t ns,
+                     struct mx_pipeline_stats *s)
 {
     const bool load = open[MX_STAGE_LOAD] > 0, process = open[MX_STAGE_PROCESS] > 0;
     const bool transfer = open[MX_STAGE_TRANSFER] > 0, train = open[MX_STAGE_TRAIN] > 0, shared = open[SHARED] > 0;
-    bool data = process || (load && meter->load_on_data) || (transfer && meter->copy_on_data) || shared;
-    bool model = train;
+    const bool data = process || (transfer && meter->copy_on_data) || shared || (train && meter->one_device);
+    const double loading = load && meter->load_on_data && running < 1 ? running : load && meter->load_on_data;
+    const uint64_t data_ns = data ? ns : (uint64_t)llround(loading * (double)ns);
     if (open[PAUSE] > 0) return;
-    if (meter->one_device) data = model = data || model;
-    if (data) s->data_busy_ns += ns;
-    if (model) s->model_busy_ns += ns;
+    s->data_busy_ns += data_ns;
+    s->model_busy_ns += meter->one_device ? data_ns : train ? ns : 0;
     if (shared) s->shared_ns += ns;
     if (transfer) s->transfer_ns += ns;
     if (transfer && train) s->transfer_hidden_ns += ns;
@@ -152,18 +154,23 @@ static uint32_t edges_add(struct mx_meter *meter, uint32_t count, const struct m
                         : span->stage == MX_STAGE_TRAIN && span->lane > 0 ? SHARED
                                                                           : (int32_t)span->stage;
     if (begin_ns >= end_ns) return count;
-    meter->edges[count++] = (struct mx_edge){begin_ns, row, 1};
-    meter->edges[count++] = (struct mx_edge){end_ns, row, -1};
+    const double whole = (double)(span->end_ns - span->begin_ns);
+    const double running = row == MX_STAGE_LOAD ? fmin((double)span->cpu_ns / whole, 1) : 0;
+    meter->edges[count++] = (struct mx_edge){begin_ns, row, 1, running};
+    meter->edges[count++] = (struct mx_edge){end_ns, row, -1, running};
     return count;
 }
 
 static void edges_sum(struct mx_meter *meter, uint32_t count, struct mx_pipeline_stats *stats)
 {
     int32_t open[ROWS] = {0};
+    double running = 0;
     edges_sort(meter->edges, count);
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0) time_add(meter, open, meter->edges[i].time_ns - meter->edges[i - 1].time_ns, stats);
-        open[meter->edges[i].row] += meter->edges[i].change;
+        const struct mx_edge *const edge = &meter->edges[i];
+        if (i > 0) time_add(meter, open, running, edge->time_ns - meter->edges[i - 1].time_ns, stats);
+        open[edge->row] += edge->change;
+        running = open[MX_STAGE_LOAD] > 0 ? running + edge->change * edge->running : 0; /* no rounding is left over */
     }
 }
 

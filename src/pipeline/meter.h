@@ -5,7 +5,9 @@
  * A pause is time in which nothing is measured: it counts in no sum and not as wall time.
  *
  * A span is the work of one stage on one batch: for devices by the clock of events (from when the stream reached it
- * until it was done), for loading by the host's clock. Utilisation and overlap are computed from the spans of all
+ * until it was done), for loading by the host's clock. A worker that waits for a disk keeps no core busy: of a load,
+ * only the CPU time counts for the device on whose cores it runs, evenly over its span, and loads that run at the same
+ * time add up, to all of the time at most. Utilisation and overlap are computed from the spans of all
  * stages; step times and their variation from the ends of steps.
  *
  * Memory: a meter has a fixed size except for its ring of spans, which is allocated at the start.

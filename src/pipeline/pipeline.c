@@ -91,6 +91,7 @@ static void tuning_begin(struct mx_pipeline *p)
     mx_tune_begin(&p->tune, &(struct mx_pipeline_tuning){.workers = o->workers,
                                                          .loaded = o->host_count - o->workers,
                                                          .prepared = o->data_count - (p->two_devices ? 0 : o->held)});
+    p->tune.cores = p->pinned ? mx_device_info(o->data)->compute_units : mx_thread_cores(NULL, 0);
     first = p->tune.limits;
     if (o->workers_active > 0) first.workers = o->workers_active;
     if (tuned && !o->loaded_given) first.loaded = MX_PIPELINE_DEPTH;
@@ -106,6 +107,7 @@ static void locks_create(struct mx_pipeline *p)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->room, NULL);
+    pthread_cond_init(&p->active, NULL);
     pthread_cond_init(&p->arrived, &monotonic);
     pthread_cond_init(&p->process.changed, NULL);
     pthread_cond_init(&p->transfer.changed, NULL);
@@ -186,7 +188,9 @@ void mx_pipeline_destroy(struct mx_pipeline *p)
     mx_free(p->loaded);
     mx_free(p->open);
     mx_meter_release(&p->meter);
+    mx_thread_clock_close(&p->clock);
     pthread_cond_destroy(&p->arrived);
+    pthread_cond_destroy(&p->active);
     pthread_cond_destroy(&p->room);
     pthread_mutex_destroy(&p->lock);
     mx_free(p);
@@ -307,6 +311,7 @@ void mx_pipeline_stats_reset(struct mx_pipeline *p)
     mx_pipeline_harvest(p);
     mx_meter_reset(&p->meter, now_ns);
     memset(&p->tune_stats, 0, sizeof p->tune_stats);
+    memset(&p->look_stats, 0, sizeof p->look_stats);
     waits_each(p, &p->meter.stats, now_ns, wait_restart);
     wait_restart(NULL, &p->wait, now_ns);
     pthread_mutex_unlock(&p->lock);

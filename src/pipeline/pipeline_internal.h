@@ -11,7 +11,7 @@
  *     take n      n processed and moved (complete, without failure), and n - given < held
  *     all         n < limit: the end of the data or the first failure
  *
- * Host slots in use: one for each loaded batch that may wait and one for each active worker. Data slots in use: one for
+ * Host slots in use: one for each loaded batch that may wait and one for each active worker, of however many there are. Data slots in use: one for
  * each prepared batch that may wait and, on one device, one for each batch that may be held. Never more than there are.
  *
  * Why nothing waits forever: let n be the batch that the caller waits for. All batches before it were taken, so they
@@ -22,13 +22,16 @@
  * and stages work in order), and a stage never waits on its condition while it has something in flight: it completes
  * the oldest first. On devices, n waits only for work that was submitted before it: for process of n, and for what the
  * caller had submitted when it gave back the batch that had the slot before. Any code that makes a condition true
- * signals it under the lock.
+ * signals it under the lock. Only active workers wait for `room`, and they are all alike: so one signal is enough for
+ * each batch that there is room for, and whoever has drawn one signals the next if there is room for more. A change of
+ * the number of active workers wakes all, which then wait where they belong.
  */
 #ifndef MX_PIPELINE_PIPELINE_INTERNAL_H
 #define MX_PIPELINE_PIPELINE_INTERNAL_H
 
 #include <pthread.h>
 
+#include "base/thread_time.h"
 #include "myxtts/error.h"
 #include "myxtts/pipeline.h"
 #include "pipeline/meter.h"
@@ -46,6 +49,9 @@ struct mx_pipeline_worker {
     pthread_t thread;
     bool started, loading;
     uint64_t number, begin_ns; /* what it is doing while loading */
+    /* Its own, opened and closed by its thread; others read it while it is loading. */
+    struct mx_thread_clock clock;
+    struct mx_thread_reading begin; /* when it began to load */
     struct mx_pipeline_wait wait;
 };
 
@@ -66,7 +72,9 @@ struct mx_pipeline_stage {
     pthread_t thread;
     bool started;
     uint64_t opened, submitted, done;
-    uint64_t open_ns[MX_PIPELINE_DEPTH]; /* when batch n was about to be submitted: its span begins later */
+    uint64_t open_ns[MX_PIPELINE_DEPTH];            /* when batch n was about to be submitted: its span begins later */
+    struct mx_thread_clock clock;                   /* of its thread, which alone uses it … */
+    struct mx_thread_time times[MX_PIPELINE_DEPTH]; /* … for what it did for batch n so far */
     struct mx_pipeline_wait wait;
 };
 
@@ -75,6 +83,7 @@ struct mx_pipeline_train {
     struct mx_event *begin, *end;      /* on the caller's stream */
     uint64_t open_ns, end_ns;          /* taken; done */
     uint64_t dry_begin_ns, dry_end_ns; /* the stream was idle until this batch arrived; equal: it was not */
+    struct mx_thread_time time;        /* of the caller, for this batch */
     bool ends_step, after_rest;
 };
 
@@ -95,9 +104,9 @@ struct mx_pipeline {
      * work functions and everything that blocks on a device are called without the lock, by the thread that owns the
      * slots according to the counters. It is held while events are asked for their times, which never blocks; no
      * backend calls back, so it comes before their locks. Each condition has one kind of waiter: `room` has the
-     * workers, `changed` of each stage its thread, `arrived` the caller. */
+     * active workers, `active` the others, `changed` of each stage its thread, `arrived` the caller. */
     pthread_mutex_t lock;
-    pthread_cond_t room, arrived;
+    pthread_cond_t room, active, arrived;
     bool *loaded; /* [host_count]: the batch of this slot is loaded but not yet processed */
     bool drawing; /* a worker is in draw */
     uint64_t drawn, train_opened, taken, given, harvested;
@@ -108,6 +117,9 @@ struct mx_pipeline {
     struct mx_pipeline_wait wait; /* of the caller */
     uint64_t train_end_ns;        /* of the newest harvested batch */
     uint64_t step_end_ns;         /* of the newest step; 0: none to count from */
+    struct mx_thread_clock clock; /* of the caller, opened by its first take */
+    struct mx_thread_reading at;  /* of it, when it last had a batch to work on */
+    struct mx_thread_time worked; /* by the caller since the last give, without waiting for batches */
     uint64_t steps, stepped;      /* steps ended; batches given then */
     uint64_t start_ns, first_ns;  /* when it was made; when the first batch had arrived, 0: not yet */
     bool resting;                 /* since the last take … */
@@ -115,7 +127,7 @@ struct mx_pipeline {
     struct mx_meter meter;
     struct mx_span *open; /* [meter.open_limit]: pieces of work on their way to the meter */
     struct mx_tune tune;
-    struct mx_pipeline_stats tune_stats; /* when it was last asked */
+    struct mx_pipeline_stats tune_stats, look_stats; /* when it was last asked to decide, or to look */
 };
 
 /* ---- flow: the lock is held (stages.c) ---- */
@@ -128,9 +140,8 @@ void mx_pipeline_fail(struct mx_pipeline *p, uint64_t number); /* with the threa
 void mx_pipeline_wait_begin(struct mx_pipeline_wait *wait, bool output);
 void mx_pipeline_wait_end(struct mx_pipeline *p, enum mx_stage stage, struct mx_pipeline_wait *wait);
 /* Records a piece of work for sums and traces; the caller keeps the tally of a batch's time. */
-void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
-                      uint64_t end_ns);
-void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t begin_ns, uint64_t end_ns);
+void mx_pipeline_span(struct mx_pipeline *p, const struct mx_span *span);
+void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t busy_ns, struct mx_thread_time time);
 uint64_t mx_pipeline_horizon(const struct mx_pipeline *p);
 /* Writes the work of process, transfer and load in progress, until now, to p->open; returns the number of pieces. */
 uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "pipeline/pipeline_internal.h"
 
@@ -54,6 +55,7 @@ bool mx_pipeline_data_room(const struct mx_pipeline *p)
 void mx_pipeline_wake(struct mx_pipeline *p)
 {
     pthread_cond_broadcast(&p->room);
+    pthread_cond_broadcast(&p->active);
     pthread_cond_broadcast(&p->process.changed);
     pthread_cond_broadcast(&p->transfer.changed);
     pthread_cond_broadcast(&p->arrived);
@@ -109,10 +111,15 @@ uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns)
 {
     const struct mx_pipeline_stage *const stages[] = {&p->process, &p->transfer};
     uint32_t count = 0;
-    for (int32_t i = 0; i < p->options.workers; i++)
-        if (p->workers[i].loading)
-            p->open[count++] =
-                (struct mx_span){.stage = MX_STAGE_LOAD, .begin_ns = p->workers[i].begin_ns, .end_ns = now_ns};
+    for (int32_t i = 0; i < p->options.workers; i++) {
+        const struct mx_pipeline_worker *const worker = &p->workers[i];
+        if (!worker->loading) continue;
+        const struct mx_thread_reading now = mx_thread_clock_read(&worker->clock);
+        p->open[count++] = (struct mx_span){.stage = MX_STAGE_LOAD,
+                                            .begin_ns = worker->begin_ns,
+                                            .end_ns = now_ns,
+                                            .cpu_ns = mx_thread_time_between(&worker->begin, &now).cpu_ns};
+    }
     for (int i = 0; i < 2; i++)
         for (uint64_t n = stages[i]->done; n < stages[i]->submitted; n++) {
             const struct mx_pipeline_place *const place = &stages[i]->places[n % (uint64_t)stages[i]->count];
@@ -125,18 +132,34 @@ uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns)
     return count;
 }
 
-void mx_pipeline_span(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
-                      uint64_t end_ns)
+void mx_pipeline_span(struct mx_pipeline *p, const struct mx_span *span)
 {
-    const struct mx_span span = {
-        .stage = stage, .lane = lane, .number = number, .begin_ns = begin_ns, .end_ns = end_ns};
     if (p->meter.pending_count > p->meter.pending_limit / 2) mx_meter_sweep(&p->meter, mx_pipeline_horizon(p));
-    mx_meter_add(&p->meter, &span);
+    mx_meter_add(&p->meter, span);
 }
 
-void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t begin_ns, uint64_t end_ns)
+void mx_pipeline_busy(struct mx_pipeline *p, enum mx_stage stage, uint64_t busy_ns, struct mx_thread_time time)
 {
-    mx_tally_add(&p->meter.stats.stages[stage].busy_ns, end_ns > begin_ns ? (double)(end_ns - begin_ns) : 0);
+    struct mx_stage_stats *const stats = &p->meter.stats.stages[stage];
+    mx_tally_add(&stats->busy_ns, (double)busy_ns);
+    mx_tally_add(&stats->cpu_ns, (double)time.cpu_ns);
+    mx_tally_add(&stats->blocked_ns, (double)time.blocked_ns);
+}
+
+/* The work of a stage from begin to end on batch `number`, as a span and in the tallies. */
+static void work_count(struct mx_pipeline *p, enum mx_stage stage, int32_t lane, uint64_t number, uint64_t begin_ns,
+                       uint64_t end_ns, struct mx_thread_time time)
+{
+    const uint64_t busy_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
+    time.blocked_ns = mx_least(time.blocked_ns, busy_ns); /* it also waited while its device did what came before */
+    mx_pipeline_span(p, &(struct mx_span){.stage = stage,
+                                          .lane = lane,
+                                          .number = number,
+                                          .begin_ns = begin_ns,
+                                          .end_ns = end_ns,
+                                          .cpu_ns = time.cpu_ns,
+                                          .blocked_ns = time.blocked_ns});
+    mx_pipeline_busy(p, stage, busy_ns, time);
 }
 
 /* ---- the steps of a batch ---- */
@@ -159,9 +182,10 @@ bool mx_pipeline_draw(struct mx_pipeline *p, struct mx_pipeline_worker *worker)
     } else {
         p->drawn++;
         worker->number = number;
+        worker->begin = mx_thread_clock_read(&worker->clock);
         worker->begin_ns = mx_clock_ns();
         worker->loading = true;
-        pthread_cond_broadcast(&p->room);
+        if (mx_pipeline_host_room(p)) pthread_cond_signal(&p->room);
     }
     return rc == 0;
 }
@@ -174,6 +198,7 @@ void mx_pipeline_load(struct mx_pipeline *p, struct mx_pipeline_worker *worker)
     mx_error_clear();
     const int rc = work->load(work->context, worker->index, number, p->options.host_slots[slot], &p->cancel);
     const uint64_t end_ns = mx_clock_ns();
+    const struct mx_thread_reading end = mx_thread_clock_read(&worker->clock);
     pthread_mutex_lock(&p->lock);
     if (!atomic_load(&p->cancel)) {
         if (rc < 0) {
@@ -182,8 +207,8 @@ void mx_pipeline_load(struct mx_pipeline *p, struct mx_pipeline_worker *worker)
             p->loaded[slot] = true;
             pthread_cond_signal(&p->process.changed);
         }
-        mx_pipeline_span(p, MX_STAGE_LOAD, worker->index, number, worker->begin_ns, end_ns);
-        mx_pipeline_busy(p, MX_STAGE_LOAD, worker->begin_ns, end_ns);
+        work_count(p, MX_STAGE_LOAD, worker->index, number, worker->begin_ns, end_ns,
+                   mx_thread_time_between(&worker->begin, &end));
     }
     worker->loading = false;
 }
@@ -221,7 +246,10 @@ bool mx_pipeline_stage_submit(struct mx_pipeline_stage *stage)
     stage->open_ns[number % MX_PIPELINE_DEPTH] = mx_clock_ns();
     stage->opened = number + 1;
     pthread_mutex_unlock(&p->lock);
+    const struct mx_thread_reading begin = mx_thread_clock_read(&stage->clock);
     const int rc = stage_queue(stage, number);
+    const struct mx_thread_reading end = mx_thread_clock_read(&stage->clock);
+    stage->times[number % MX_PIPELINE_DEPTH] = mx_thread_time_between(&begin, &end);
     pthread_mutex_lock(&p->lock);
     if (rc < 0) {
         stage->opened = number;
@@ -241,22 +269,27 @@ void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
     struct mx_pipeline *const p = stage->pipeline;
     const uint64_t number = stage->done;
     const struct mx_pipeline_place *const place = &stage->places[number % (uint64_t)stage->count];
+    struct mx_thread_time time = stage->times[number % MX_PIPELINE_DEPTH];
     pthread_mutex_unlock(&p->lock);
     mx_error_clear();
+    const struct mx_thread_reading begin = mx_thread_clock_read(&stage->clock);
     int rc = mx_event_sync(place->end);
     if (rc == 0) rc = mx_event_check(place->end); /* a batch that a lost device did not finish must not arrive */
     if (rc == 0) rc = mx_stream_status(stage->stream);
     const uint64_t begin_ns = mx_event_time_ns(place->begin), end_ns = mx_event_time_ns(place->end);
+    const struct mx_thread_reading end = mx_thread_clock_read(&stage->clock);
+    const struct mx_thread_time waited = mx_thread_time_between(&begin, &end);
+    time.cpu_ns += waited.cpu_ns;
+    time.blocked_ns += waited.blocked_ns;
     pthread_mutex_lock(&p->lock);
     if (rc < 0) {
         mx_pipeline_fail(p, number);
     } else {
-        mx_pipeline_span(p, stage->kind, 0, number, begin_ns, end_ns);
-        mx_pipeline_busy(p, stage->kind, begin_ns, end_ns);
+        work_count(p, stage->kind, 0, number, begin_ns, end_ns, time);
     }
     stage->done = number + 1;
     if (p->first_ns == 0 && mx_pipeline_ready(p) > 0) p->first_ns = mx_clock_ns();
-    if (stage->kind == MX_STAGE_PROCESS) pthread_cond_broadcast(&p->room);
+    if (stage->kind == MX_STAGE_PROCESS) pthread_cond_signal(&p->room);
     if (stage->kind == MX_STAGE_TRANSFER) pthread_cond_signal(&p->process.changed);
     pthread_cond_signal(&p->arrived);
 }
@@ -285,6 +318,7 @@ static void *worker_run(void *context)
     struct mx_pipeline_worker *const worker = context;
     struct mx_pipeline *const p = worker->pipeline;
     if (p->pinned && p->two_devices) worker_step_back();
+    mx_thread_clock_open(&worker->clock);
     pthread_mutex_lock(&p->lock);
     while (!atomic_load(&p->cancel) && p->drawn < mx_pipeline_limit(p)) {
         const bool active = worker->index < p->tuning.workers;
@@ -293,10 +327,11 @@ static void *worker_run(void *context)
             continue;
         }
         if (active && !mx_pipeline_host_room(p)) mx_pipeline_wait_begin(&worker->wait, true);
-        pthread_cond_wait(&p->room, &p->lock);
+        pthread_cond_wait(active ? &p->room : &p->active, &p->lock);
         mx_pipeline_wait_end(p, MX_STAGE_LOAD, &worker->wait);
     }
     pthread_mutex_unlock(&p->lock);
+    mx_thread_clock_close(&worker->clock); /* it loads nothing any more, so nobody reads it */
     return NULL;
 }
 
@@ -318,6 +353,7 @@ static void *stage_run(void *context)
 {
     struct mx_pipeline_stage *const stage = context;
     struct mx_pipeline *const p = stage->pipeline;
+    mx_thread_clock_open(&stage->clock);
     pthread_mutex_lock(&p->lock);
     while (!atomic_load(&p->cancel)) {
         const uint64_t in_flight = stage->submitted - stage->done;
@@ -336,6 +372,7 @@ static void *stage_run(void *context)
         }
     }
     pthread_mutex_unlock(&p->lock);
+    mx_thread_clock_close(&stage->clock);
     return NULL;
 }
 

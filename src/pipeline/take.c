@@ -57,12 +57,15 @@ static uint32_t train_pieces(const struct mx_pipeline *p, uint64_t number, uint6
 static void train_span(struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns)
 {
     uint64_t busy_ns = 0;
+    const struct mx_thread_time time = train_of(p, number)->time;
     const uint32_t count = train_pieces(p, number, begin_ns, end_ns, p->open);
+    p->open[count - 1].cpu_ns = time.cpu_ns; /* the last piece is the one that never lacks */
+    p->open[count - 1].blocked_ns = time.blocked_ns;
     for (uint32_t i = 0; i < count; i++) {
         busy_ns += p->open[i].end_ns - p->open[i].begin_ns;
-        mx_pipeline_span(p, MX_STAGE_TRAIN, 0, number, p->open[i].begin_ns, p->open[i].end_ns);
+        mx_pipeline_span(p, &p->open[i]);
     }
-    mx_pipeline_busy(p, MX_STAGE_TRAIN, begin_ns, begin_ns + busy_ns);
+    mx_pipeline_busy(p, MX_STAGE_TRAIN, busy_ns, time);
 }
 
 void mx_pipeline_harvest(struct mx_pipeline *p)
@@ -173,6 +176,26 @@ static void sequential_run(struct mx_pipeline *p)
     mx_pipeline_stage_finish(&p->transfer);
 }
 
+/* ---- the caller's time ---- */
+
+/* What the caller has done since it last had a batch to work on counts for the batch that it gives back next. */
+static void caller_count(struct mx_pipeline *p)
+{
+    const struct mx_thread_reading now = mx_thread_clock_read(&p->clock);
+    const struct mx_thread_time time = mx_thread_time_between(&p->at, &now);
+    p->worked.cpu_ns += time.cpu_ns;
+    p->worked.blocked_ns += time.blocked_ns;
+    p->at = now;
+}
+
+/* Opens the clock of the caller, which without overlap does everything. */
+static void caller_clock(struct mx_pipeline *p)
+{
+    if (p->clock.open) return;
+    mx_thread_clock_open(&p->clock);
+    if (p->options.sequential) p->workers[0].clock = p->process.clock = p->transfer.clock = p->clock;
+}
+
 /* ---- taking and giving ---- */
 
 /* From when on the stream has had nothing to do while the caller waits; 0: it still has. The lock is held. */
@@ -248,6 +271,8 @@ int mx_pipeline_take(struct mx_pipeline *p, struct mx_stream *stream, struct mx_
     pthread_mutex_lock(&p->lock);
     const uint64_t number = p->taken;
     struct mx_pipeline_train *const train = train_of(p, number);
+    caller_clock(p);
+    if (p->taken > p->given) caller_count(p);
     mx_pipeline_rest_end(p);
     p->stream = stream;
     if (number - p->given >= (uint64_t)p->options.held)
@@ -271,6 +296,7 @@ int mx_pipeline_take(struct mx_pipeline *p, struct mx_stream *stream, struct mx_
     p->taken = number + 1;
     batch->number = number;
     batch->slot = p->last_slots[number % (uint64_t)p->last_count];
+    p->at = mx_thread_clock_read(&p->clock);
 out:
     pthread_mutex_unlock(&p->lock);
     return rc;
@@ -289,6 +315,9 @@ int mx_pipeline_give(struct mx_pipeline *p, struct mx_stream *stream)
     pthread_mutex_unlock(&p->lock);
     rc = mx_event_record(train_of(p, number)->end, stream); /* a failed stream's events complete as well */
     pthread_mutex_lock(&p->lock);
+    caller_count(p);
+    train_of(p, number)->time = p->worked;
+    p->worked = (struct mx_thread_time){0};
     p->given = number + 1;
     mx_pipeline_harvest(p);
     pthread_cond_signal(p->two_devices ? &p->transfer.changed : &p->process.changed);
@@ -304,13 +333,18 @@ static bool tune_due(struct mx_pipeline *p, bool *changed, char *why, size_t byt
     struct mx_pipeline_stats stats;
     struct mx_tune_figures figures;
     if (!p->options.auto_tune || p->options.sequential) return false;
-    if (p->steps == MX_TUNE_WARM) mx_pipeline_stats_now(p, &p->tune_stats); /* the first batch is always waited for */
-    if (p->steps != mx_tune_due(tune->round)) return false;
+    if (p->steps == MX_TUNE_WARM) { /* the first batch is always waited for */
+        mx_pipeline_stats_now(p, &p->tune_stats);
+        p->look_stats = p->tune_stats;
+    }
+    const bool decides = p->steps == mx_tune_due(tune->round);
+    if (!decides && p->steps % MX_TUNE_LOOK != 0) return false;
     mx_pipeline_stats_now(p, &stats);
-    mx_tune_measure(&p->tune_stats, &stats, &figures);
-    p->tune_stats = stats;
+    mx_tune_measure(decides ? &p->tune_stats : &p->look_stats, &stats, &figures);
     tune->now = p->tuning;
-    *changed = mx_tune_decide(tune, &figures, why, bytes);
+    *changed = decides ? mx_tune_decide(tune, &figures, why, bytes) : mx_tune_look(tune, &figures, why, bytes);
+    p->look_stats = stats;
+    if (decides || *changed) p->tune_stats = stats;
     if (*changed) {
         p->tuning = tune->now;
         mx_pipeline_wake(p);
@@ -348,6 +382,8 @@ void mx_pipeline_step(struct mx_pipeline *p)
 void mx_pipeline_shared(struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns)
 {
     pthread_mutex_lock(&p->lock);
-    if (end_ns > begin_ns) mx_pipeline_span(p, MX_STAGE_TRAIN, 1, number, begin_ns, end_ns);
+    const struct mx_span span = {
+        .stage = MX_STAGE_TRAIN, .lane = 1, .number = number, .begin_ns = begin_ns, .end_ns = end_ns};
+    if (end_ns > begin_ns) mx_pipeline_span(p, &span);
     pthread_mutex_unlock(&p->lock);
 }

@@ -76,17 +76,29 @@ static int row_add(struct text *text, const struct mx_span *span, bool one_devic
                     pid_of(span, one_device), tid_of(span), name);
 }
 
+/* What a stage spent on a core and waiting; sums of ranks have no thread of their own. */
+static int parts_add(struct text *text, const struct mx_span *span)
+{
+    return text_add(text, ",\"cpu_us\":%" PRIu64 ".%03d,\"blocked_us\":%" PRIu64 ".%03d", span->cpu_ns / 1000,
+                    (int)(span->cpu_ns % 1000), span->blocked_ns / 1000, (int)(span->blocked_ns % 1000));
+}
+
 /* An "X" event. */
 static int event_add(struct text *text, const struct mx_span *span, const char *stage, int pid, int tid,
                      uint64_t zero_ns)
 {
     const uint64_t begin = span->begin_ns - zero_ns;
     const uint64_t length = span->end_ns > span->begin_ns ? span->end_ns - span->begin_ns : 0;
-    return text_add(text,
+    int rc = 0;
+    MX_TRY(text_add(text,
                     ",\n{\"name\":\"%s %" PRIu64 "\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64
-                    ".%03d,\"dur\":%" PRIu64 ".%03d,\"args\":{\"batch\":%" PRIu64 "}}",
+                    ".%03d,\"dur\":%" PRIu64 ".%03d,\"args\":{\"batch\":%" PRIu64,
                     stage, span->number, stage, pid, tid, begin / 1000, (int)(begin % 1000), length / 1000,
-                    (int)(length % 1000), span->number);
+                    (int)(length % 1000), span->number));
+    if (pid != PID_RANKS) MX_TRY(parts_add(text, span));
+    MX_TRY(text_add(text, "}}"));
+out:
+    return rc;
 }
 
 /* The group of the ranks with a row for each lane. */

@@ -6,7 +6,8 @@
  * the model device (3), each with an "M" event process_name; rows are load/0 … (pid 1), process and transfer (pid 2)
  * and train (pid 3; on one device, and for the part that the data device trains on, pid 2), each with an "M" event
  * thread_name. A span is an "X" event: name ("load 17"), cat (the stage), pid, tid, ts and dur in microseconds with
- * three decimals from the first span on, args.batch.
+ * three decimals from the first span on; args.batch, and args.cpu_us and args.blocked_us, what the stage's thread spent
+ * on a core and blocked (struct mx_span).
  *
  * With several ranks, the sums of their gradients are rows of one more group, the ranks (pid 4): sum/0 …, cat "sum".
  *

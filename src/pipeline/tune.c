@@ -45,40 +45,124 @@ void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipel
         .process_ns = busy[MX_STAGE_PROCESS].mean,
         .transfer_ns = busy[MX_STAGE_TRANSFER].mean,
         .train_ns = busy[MX_STAGE_TRAIN].mean,
+        .load_cpu_ns = mx_tally_since(&a[MX_STAGE_LOAD].cpu_ns, &b[MX_STAGE_LOAD].cpu_ns).mean,
+        .load_blocked_ns = mx_tally_since(&a[MX_STAGE_LOAD].blocked_ns, &b[MX_STAGE_LOAD].blocked_ns).mean,
         .load_variation = mx_tally_variation(&busy[MX_STAGE_LOAD]),
     };
 }
 
 /* ---- workers ---- */
 
-/* Workers were added last time: was it worth it? */
+static double slowest_other(const struct mx_tune_figures *f)
+{
+    return fmax(f->train_ns, fmax(f->process_ns, f->transfer_ns));
+}
+
+/* Is it the disk that loads take their time for? */
+static bool disk_waits(const struct mx_tune_figures *f)
+{
+    return f->load_blocked_ns > MX_TUNE_BLOCKED * f->load_ns;
+}
+
+/* Workers beyond this number would wait for a core: so many keep all cores busy that they run on. */
+static int32_t workers_most(const struct mx_tune *tune, const struct mx_tune_figures *f)
+{
+    const double own_ns = f->load_cpu_ns + f->load_blocked_ns, most = tune->limits.workers;
+    if (f->load_cpu_ns <= 0 || tune->cores < 1) return tune->limits.workers;
+    const double busy = ceil(tune->cores * own_ns / f->load_cpu_ns - 0.1); /* a tenth of a worker is not worth one */
+    return busy < 1 ? 1 : busy < most ? (int32_t)busy : tune->limits.workers;
+}
+
+/* As many workers as hide `factor` times a load behind the slowest other stage. */
+static int32_t workers_hiding(const struct mx_tune *tune, const struct mx_tune_figures *f, double factor)
+{
+    const double slowest = slowest_other(f), wanted = slowest > 0 ? ceil(factor * f->load_ns / slowest) : HUGE_VAL;
+    const int32_t most = workers_most(tune, f);
+    return wanted < most ? mx_most((int32_t)wanted, 1) : most;
+}
+
+/* More are no faster, and nothing has changed since that was found. */
+static bool workers_are_final(const struct mx_tune *tune, const struct mx_tune_figures *f)
+{
+    return tune->workers_final && f->load_ns < 2 * tune->final_load_ns;
+}
+
+/* Workers were added: was it worth it? What they load must have arrived before that can be judged. */
 static bool workers_undo(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
     if (!tune->raised) return false;
+    tune->batches += f->batches;
+    if (disk_waits(f) && tune->batches < tune->now.workers + tune->now.loaded + tune->now.prepared) return false;
     tune->raised = false;
     if (f->period_ns < tune->before_period_ns * (1 - MX_TUNE_GAIN)) return false;
     tune->workers_final = true;
+    tune->final_load_ns = f->load_ns;
     snprintf(why, bytes, "%d → %d load workers: more were no faster (%.1f ms a batch before, %.1f ms with them)",
              (int)tune->now.workers, (int)tune->before_workers, tune->before_period_ns / 1e6, f->period_ns / 1e6);
     tune->now.workers = tune->before_workers;
     return true;
 }
 
-/* As many workers as hide a load, or one more where there should be enough: `more`. */
+/* The sentence about more workers than `before`. */
+static void workers_say(const struct mx_tune *tune, const struct mx_tune_figures *f, int32_t before, char *why,
+                        size_t bytes)
+{
+    const int32_t now = tune->now.workers;
+    if (disk_waits(f))
+        snprintf(why, bytes,
+                 "%d → %d load worker%s: reading waits for the disk, %.1f of the %.1f ms of a load, and process waited "
+                 "%.0f %% of the time for it",
+                 (int)before, (int)now, now == 1 ? "" : "s", f->load_blocked_ns / 1e6, f->load_ns / 1e6,
+                 100 * f->process_wait_input);
+    else
+        snprintf(why, bytes, "%d → %d load worker%s: process waited %.0f %% of the time for loading", (int)before,
+                 (int)now, now == 1 ? "" : "s", 100 * f->process_wait_input);
+}
+
+/* As many workers as hide a load, or some more where there should be enough: `more`. */
 static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, bool more, char *why, size_t bytes)
 {
-    const double slowest = fmax(f->train_ns, fmax(f->process_ns, f->transfer_ns));
-    const int32_t now = tune->now.workers, most = tune->limits.workers;
-    if (f->process_wait_input < MX_TUNE_LOAD_WAIT || tune->workers_final || now >= most) return false;
-    int32_t wanted = slowest > 0 && f->load_ns / slowest < (double)most ? (int32_t)ceil(f->load_ns / slowest) : most;
+    const int32_t now = tune->now.workers, most = workers_most(tune, f);
+    const bool disk = disk_waits(f);
+    if (f->process_wait_input < MX_TUNE_LOAD_WAIT || workers_are_final(tune, f) || now >= most) return false;
+    if (more && tune->raised) return false; /* the last ones have not shown yet what they change */
+    int32_t wanted = workers_hiding(tune, f, disk ? MX_TUNE_MARGIN : 1);
     if (wanted <= now && !more) return false;
-    if (wanted <= now) wanted = now + 1;
+    if (wanted <= now) wanted = now + (disk ? mx_most(now / 4, 1) : 1);
     tune->before_workers = now;
     tune->before_period_ns = f->period_ns;
-    tune->raised = true;
+    tune->batches = 0;
+    tune->raised = !disk || tune->behind; /* otherwise the disk may have become slow only during these figures */
     tune->now.workers = mx_least(wanted, most);
-    snprintf(why, bytes, "%d → %d load worker%s: process waited %.0f %% of the time for loading", (int)now,
-             (int)tune->now.workers, tune->now.workers == 1 ? "" : "s", 100 * f->process_wait_input);
+    workers_say(tune, f, now, why, bytes);
+    return true;
+}
+
+/* Fewer, where far fewer hide a load by now. */
+static bool workers_give(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+{
+    const int32_t before = tune->now.workers;
+    const int32_t wanted = mx_most(workers_hiding(tune, f, MX_TUNE_MARGIN), tune->least.workers);
+    if (before < MX_TUNE_SPARE * wanted) return false;
+    tune->now.workers = wanted;
+    snprintf(why, bytes,
+             "%d → %d load worker%s: a load takes %.1f ms, and the model has hardly waited for data in %d "
+             "steps",
+             (int)before, (int)wanted, wanted == 1 ? "" : "s", f->load_ns / 1e6, MX_TUNE_WATCH * (int)tune->calm);
+    return true;
+}
+
+bool mx_tune_look(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+{
+    const int32_t before = tune->now.workers;
+    if (bytes > 0) why[0] = '\0';
+    if (f->process_wait_input < MX_TUNE_ALARM || !disk_waits(f) || f->load_variation > MX_TUNE_UNEVEN ||
+        workers_are_final(tune, f) || workers_hiding(tune, f, 1) <= before)
+        return false;
+    tune->now.workers = workers_hiding(tune, f, MX_TUNE_MARGIN);
+    tune->raised = tune->gave = false;
+    tune->calm = 0;
+    workers_say(tune, f, before, why, bytes);
     return true;
 }
 
@@ -104,10 +188,18 @@ static int32_t bridging(int32_t now, const struct mx_tune_figures *f, int32_t mo
     return wanted < most ? (int32_t)wanted : most;
 }
 
+/* Loads that the disk keeps this long are too few at any depth. */
+static bool disk_limits(const struct mx_tune *tune, const struct mx_tune_figures *f)
+{
+    return disk_waits(f) && f->process_wait_input >= MX_TUNE_LOAD_WAIT &&
+           f->load_ns > tune->now.workers * slowest_other(f);
+}
+
 static bool depth_add(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
     const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
     const bool uneven = f->load_variation > MX_TUNE_UNEVEN;
+    if (!uneven && disk_limits(tune, f)) return false;
     if (!uneven && (f->data_busy >= MX_TUNE_BUSY || f->transfer_busy >= MX_TUNE_BUSY)) return false;
     tune->now.loaded = mx_least(2 * loaded, tune->limits.loaded);
     tune->now.prepared =
@@ -148,10 +240,14 @@ static void limit_name(const struct mx_tune *tune, const struct mx_tune_figures 
     else if (f->transfer_busy >= MX_TUNE_BUSY)
         snprintf(why, bytes, "the transfer is the limit: under way %.0f %% of the time, the model waited %.1f %%",
                  100 * f->transfer_busy, waited);
+    else if (f->process_wait_input >= MX_TUNE_LOAD_WAIT && disk_waits(f))
+        snprintf(why, bytes, "the disk is the limit: a load waits for it %.1f of %.1f ms, and %s",
+                 f->load_blocked_ns / 1e6, f->load_ns / 1e6,
+                 tune->workers_final ? "more workers are no faster" : "there are no more workers");
     else if (f->process_wait_input >= MX_TUNE_LOAD_WAIT)
         snprintf(why, bytes, "loading is the limit: process waited %.0f %% of the time for it, and %s",
                  100 * f->process_wait_input,
-                 tune->workers_final ? "more workers are no faster" : "there are no more workers");
+                 tune->workers_final ? "more workers are no faster" : "there are no more workers or cores");
     else
         snprintf(why, bytes, "the model waited %.1f %% of the time for data, and no setting is left to change", waited);
 }
@@ -159,7 +255,7 @@ static void limit_name(const struct mx_tune *tune, const struct mx_tune_figures 
 /* The model hardly waits. */
 static bool calm_decide(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
-    tune->raised = false;
+    tune->raised = tune->behind = false;
     if (tune->round < MX_TUNE_ROUNDS) return false; /* what was ready at the start hides what is slow */
     if (!tune->settled) {
         tune->settled = true;
@@ -168,7 +264,7 @@ static bool calm_decide(struct mx_tune *tune, const struct mx_tune_figures *f, c
     }
     if (++tune->calm < tune->patience) return false;
     tune->workers_final = false; /* it was long ago */
-    tune->gave = depth_give(tune, why, bytes);
+    tune->gave = workers_give(tune, f, why, bytes) || depth_give(tune, why, bytes);
     tune->calm = 0;
     return tune->gave;
 }
@@ -178,12 +274,13 @@ static bool wait_decide(struct mx_tune *tune, const struct mx_tune_figures *f, c
     if (tune->gave) tune->patience = mx_least(2 * tune->patience, MX_TUNE_CALM_MOST);
     tune->gave = false;
     tune->calm = 0;
-    const bool uneven = f->load_variation > MX_TUNE_UNEVEN; /* then more workers would wait for the same disk */
+    const bool uneven = f->load_variation > MX_TUNE_UNEVEN; /* single loads are slow, not all of them */
     const bool changed = workers_undo(tune, f, why, bytes) || (uneven && depth_add(tune, f, why, bytes)) ||
                          workers_add(tune, f, false, why, bytes) || depth_add(tune, f, why, bytes) ||
                          workers_add(tune, f, true, why, bytes);
     if (!changed && !tune->settled) limit_name(tune, f, why, bytes);
     tune->settled = tune->settled || !changed || tune->round >= MX_TUNE_ROUNDS;
+    tune->behind = f->process_wait_input >= MX_TUNE_LOAD_WAIT;
     return changed;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "corpus/packed.h"
 #include "features/extract.h"
@@ -287,16 +288,16 @@ static int options_choose(struct mx_job *job)
     const struct mx_settings_data *const d = &job->settings.data;
     const int cores = mx_thread_cores(NULL, 0);
     const struct mx_settings_pipeline *const p = &job->settings.pipeline;
-    const int64_t workers = d->num_workers > 0 ? d->num_workers : cores > 3 ? cores / 2 : 1;
-    const int most = cores < MX_PIPELINE_WORKERS ? cores : MX_PIPELINE_WORKERS;
-    const bool tuned = p->auto_tune && d->num_workers == 0;
+    const bool tuned = p->auto_tune && p->overlap && d->num_workers == 0;
+    const int64_t most = tuned ? d->num_workers_max : MX_PIPELINE_WORKERS, half = cores > 3 ? cores / 2 : 1;
+    const int64_t workers = mx_least(d->num_workers > 0 ? d->num_workers : half, most);
     /* In Multi-GPU Mode the run itself waits so long for the first batch (loop.c): then the trainer tells at once
      * what is missing. */
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
                                          .share = job->options.flow.share,
                                          .shares = job->options.flow.shares,
-                                         .workers_max = tuned && most > workers ? most : (int32_t)workers,
+                                         .workers_max = (int32_t)(tuned ? most : workers),
                                          .buffer = mx_settings_buffer(&job->settings),
                                          .buffer_given = p->buffer_size > 0,
                                          .prefetch_given = p->prefetch_buffer_size > 0,

@@ -31,6 +31,7 @@
 #include "base/string.h"
 #include "checkpoint/checkpoint.h"
 #include "dist/dist.h"
+#include "pipeline/advice.h"
 #include "run/device_pair.h"
 #include "run/folder.h"
 #include "run/settings.h"
@@ -126,6 +127,8 @@ int mx_job_open(struct mx_job *job, bool dry);
 /* The batches of an epoch in words, once they are planned. */
 #define MX_JOB_BATCH_BYTES 192
 const char *mx_job_batch_text(const struct mx_job *job, char out[MX_JOB_BATCH_BYTES]);
+/* Completes the input of advice with what can be done about a corpus that is read slowly; `pack` is memory for it. */
+void mx_job_advice_corpus(const struct mx_job *job, char pack[MX_ADVICE_PACK_BYTES], struct mx_advice_input *input);
 /* Allocates the memory and prepares everything for the next step. From here on the run folder is written to. */
 int mx_job_start(struct mx_job *job);
 /* After a failure during training: adds to the hint how to continue, or that there is nothing to continue from. */

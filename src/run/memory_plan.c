@@ -7,10 +7,13 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/string.h"
+#include "device/host_memory.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/job.h"
 #include "run/ranks.h"
+
+#define HOST_SHARE 8 /* the part of the machine's memory that host slots may take, as a divisor */
 
 /* ---- what fits ---- */
 
@@ -139,12 +142,30 @@ out:
     return rc;
 }
 
+/* Each thread that loads has a batch of its own on the host. Those that auto-tuning may start on top must not take the
+ * machine's memory for that: an eighth of it is enough. */
+static int workers_fit(struct mx_job *job, struct mx_device **device)
+{
+    struct mx_trainer_options *const o = &job->options;
+    const uint64_t room = mx_host_memory_bytes() / HOST_SHARE / (job->plan.host_slot_bytes + 1);
+    const uint64_t slots = MX_PIPELINE_WORKERS + MX_PIPELINE_LOADED;
+    const int64_t fitting = (int64_t)mx_least(room, slots) - o->prefetch;
+    const int32_t most = (int32_t)mx_most(fitting, o->workers), wanted = o->flow.workers_max;
+    char each[MX_BYTES_TEXT_BYTES];
+    if (wanted <= most) return 0;
+    mx_info("auto-tune: up to %d load workers instead of %d, because a batch on the host takes %s for each", (int)most,
+            (int)wanted, mx_bytes_text(job->plan.host_slot_bytes, each));
+    o->flow.workers_max = most;
+    return plan_try(job, device);
+}
+
 int mx_job_memory_plan(struct mx_job *job, bool dry)
 {
     int rc = 0;
     struct mx_device *device = NULL;
     MX_TRY(sharing_fit(job));
     MX_TRY(plan_try(job, &device));
+    MX_TRY(workers_fit(job, &device));
     if (device != NULL && buffer_chosen(job) && job->options.flow.buffer > MX_JOB_BUFFER_LEAST)
         MX_TRY(buffer_fit(job, &device));
     if (device != NULL && !dry) MX_TRY(mx_job_memory_check(job));

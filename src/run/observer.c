@@ -153,6 +153,8 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     const struct mx_job *const job = o->job;
     struct mx_pipeline *const pipeline = mx_trainer_pipeline(job->trainer);
     struct mx_advice advice[MX_ADVICE_KINDS];
+    struct mx_advice_input input;
+    char pack[MX_ADVICE_PACK_BYTES];
     struct mx_pipeline_levels levels;
     struct mx_run *const run = &o->run;
     mx_dataset_reject_counts(o->job->dataset, o->left_out);
@@ -166,7 +168,10 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->workers = levels.workers_active;
     run->has_flow = run->flow.step_ns.count > 0;
     run->advice = advice;
-    run->advice_count = run->has_flow ? mx_pipeline_advise(pipeline, &run->flow, advice) : 0;
+    mx_pipeline_advice_input(pipeline, &input);
+    input.stats = run->flow;
+    mx_job_advice_corpus(job, pack, &input);
+    run->advice_count = run->has_flow ? mx_advice_find(&input, advice) : 0;
     run->has_best = job->best.known && !job->options.vocoder_alone; /* whose best value is a loss */
     run->best_step = (int64_t)job->best.step;
     run->best_mel_db = job->best.value;

@@ -187,6 +187,10 @@ static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_INT(DATA, num_workers, 0, MX_PIPELINE_WORKERS, "0", NULL,
                    "Number of threads that load batches. 0: start with one per two cores, then auto-tune."),
      .flag = "num-workers", .value = "N", .meaning = "one per two cores, then auto-tuned", .aliases = worker_names},
+    {MX_CONFIG_INT(DATA, num_workers_max, 1, MX_PIPELINE_WORKERS, "32", NULL,
+                   "Largest number of threads that auto-tuning lets load batches. It uses more of them than there are "
+                   "cores only while they wait for a slow disk. Each needs host memory for a batch, so there are fewer "
+                   "where they would take more than an eighth of the machine's memory.")},
     {MX_CONFIG_DOUBLE(DATA, reference_seconds, 0.1, 60, "2", "seconds",
                       "Length of the excerpt from another recording that shows the network whose voice to use.")},
     {MX_CONFIG_ENUM(DATA, balance, enum mx_balance, balance_choices, "utterance",

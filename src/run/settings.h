@@ -59,6 +59,7 @@ struct mx_settings_data {
     bool allow_rejects;
     bool caching;
     int64_t num_workers; /* 0: depends on the machine */
+    int64_t num_workers_max;
     double reference_seconds;
     enum mx_balance balance;
     bool augment; /* a negative value below then means that of the preset; without it, none */

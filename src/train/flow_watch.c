@@ -5,6 +5,7 @@
 #include "train/flow_watch.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -41,8 +42,19 @@ static void shares_take(struct mx_flow_watch *m, struct mx_flow_watch_report *ou
 {
     struct mx_pipeline_stats *const s = &m->last;
     mx_pipeline_stats(m->pipeline, s);
-    const struct mx_flow_watch_mark now = {s->since_ns,     s->wall_ns,     s->data_busy_ns,      s->model_busy_ns,
-                                           s->data_wait_ns, s->transfer_ns, s->transfer_hidden_ns};
+    struct mx_flow_watch_mark now = {.since_ns = s->since_ns,
+                                     .wall_ns = s->wall_ns,
+                                     .data_busy_ns = s->data_busy_ns,
+                                     .model_busy_ns = s->model_busy_ns,
+                                     .data_wait_ns = s->data_wait_ns,
+                                     .transfer_ns = s->transfer_ns,
+                                     .hidden_ns = s->transfer_hidden_ns};
+    for (int k = 0; k < MX_STAGES; k++) {
+        const struct mx_stage_stats *const stage = &s->stages[k];
+        now.batches[k] = (double)stage->busy_ns.count;
+        now.cpu_ns[k] = stage->cpu_ns.mean * now.batches[k];
+        now.blocked_ns[k] = stage->blocked_ns.mean * now.batches[k];
+    }
     struct mx_flow_watch_mark *const place = &m->marks[m->steps % MX_FLOW_WATCH_WINDOW], before = *place;
     const bool anew = now.since_ns != before.since_ns; /* there is none, or the statistics began anew */
     const struct mx_flow_watch_mark from = anew ? (struct mx_flow_watch_mark){0} : before;
@@ -52,6 +64,11 @@ static void shares_take(struct mx_flow_watch *m, struct mx_flow_watch_report *ou
     out->data_wait = share(between(from.data_wait_ns, now.data_wait_ns), wall);
     out->transfer = share(between(from.transfer_ns, now.transfer_ns), wall);
     out->transfer_hidden = share(between(from.hidden_ns, now.hidden_ns), wall);
+    for (int k = 0; k < MX_STAGES; k++) {
+        const double batches = now.batches[k] - from.batches[k];
+        out->cpu_ns[k] = batches > 0 ? fmax(now.cpu_ns[k] - from.cpu_ns[k], 0) / batches : (double)NAN;
+        out->blocked_ns[k] = batches > 0 ? fmax(now.blocked_ns[k] - from.blocked_ns[k], 0) / batches : (double)NAN;
+    }
     *place = now;
 }
 
@@ -100,6 +117,8 @@ static void stats_since(const struct mx_pipeline_stats *from, struct mx_pipeline
     if (s->since_ns != from->since_ns) return; /* they began anew */
     for (int i = 0; i < MX_STAGES; i++) {
         s->stages[i].busy_ns = mx_tally_since(&from->stages[i].busy_ns, &s->stages[i].busy_ns);
+        s->stages[i].cpu_ns = mx_tally_since(&from->stages[i].cpu_ns, &s->stages[i].cpu_ns);
+        s->stages[i].blocked_ns = mx_tally_since(&from->stages[i].blocked_ns, &s->stages[i].blocked_ns);
         s->stages[i].wait_input_ns = between(from->stages[i].wait_input_ns, s->stages[i].wait_input_ns);
         s->stages[i].wait_output_ns = between(from->stages[i].wait_output_ns, s->stages[i].wait_output_ns);
     }

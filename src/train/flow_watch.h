@@ -21,6 +21,9 @@
 struct mx_flow_watch_report {
     double data_busy, model_busy, data_wait; /* 0 … 1 of the time of the window */
     double transfer, transfer_hidden;        /* the same for transfers, and for those made while the model trained */
+    /* Of each stage, means per batch of the window: its thread on a core, and blocked (struct mx_stage_stats). NAN: the
+     * stage did nothing, as the transfer on one device. */
+    double cpu_ns[MX_STAGES], blocked_ns[MX_STAGES];
     struct mx_pipeline_levels levels;
     uint64_t data_bytes, data_limit_bytes;   /* used and allowed on the device that makes the batches … */
     uint64_t model_bytes, model_limit_bytes; /* … and on the one that trains; the same values on one device */
@@ -36,6 +39,7 @@ struct mx_flow_watch {
     struct mx_device *data, *model;
     struct mx_flow_watch_mark {
         uint64_t since_ns, wall_ns, data_busy_ns, model_busy_ns, data_wait_ns, transfer_ns, hidden_ns;
+        double batches[MX_STAGES], cpu_ns[MX_STAGES], blocked_ns[MX_STAGES]; /* of each stage, altogether */
     } marks[MX_FLOW_WATCH_WINDOW]; /* after each of the newest steps, indexed by step modulo the window */
     struct mx_pipeline_stats last; /* after the newest step: the source of its report */
     uint64_t steps;

@@ -143,6 +143,20 @@ enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METR
     PLAIN(data_wait, SHARE, ALWAYS, MEAN, r->flow.data_wait, "devices/data_wait")                                      \
     PLAIN(transfer, SHARE, ALWAYS, MEAN, r->flow.transfer, "devices/transfer")                                         \
     PLAIN(transfer_hidden, SHARE, ALWAYS, MEAN, r->flow.transfer_hidden, "devices/transfer_hidden")                    \
+    SHOWN(load_cpu_ms, MS, MEASURED, MEAN, r->flow.cpu_ns[MX_STAGE_LOAD] * 1e-6, "stages/load_cpu_ms", NULL, "time",   \
+          "loading: CPU, ms")                                                                                          \
+    SHOWN(load_blocked_ms, MS, MEASURED, MEAN, r->flow.blocked_ns[MX_STAGE_LOAD] * 1e-6, "stages/load_blocked_ms",     \
+          NULL, "time", "loading: waiting for the disk, ms")                                                           \
+    PLAIN(process_cpu_ms, MS, MEASURED, UNSEEN, r->flow.cpu_ns[MX_STAGE_PROCESS] * 1e-6, "stages/process_cpu_ms")      \
+    PLAIN(process_blocked_ms, MS, MEASURED, UNSEEN, r->flow.blocked_ns[MX_STAGE_PROCESS] * 1e-6,                       \
+          "stages/process_blocked_ms")                                                                                 \
+    PLAIN(transfer_cpu_ms, MS, OPTIONAL, UNSEEN, r->flow.cpu_ns[MX_STAGE_TRANSFER] * 1e-6, "stages/transfer_cpu_ms")   \
+    PLAIN(transfer_blocked_ms, MS, OPTIONAL, UNSEEN, r->flow.blocked_ns[MX_STAGE_TRANSFER] * 1e-6,                     \
+          "stages/transfer_blocked_ms")                                                                                \
+    PLAIN(train_cpu_ms, MS, MEASURED, UNSEEN, r->flow.cpu_ns[MX_STAGE_TRAIN] * 1e-6, "stages/train_cpu_ms")            \
+    PLAIN(train_blocked_ms, MS, MEASURED, UNSEEN, r->flow.blocked_ns[MX_STAGE_TRAIN] * 1e-6,                           \
+          "stages/train_blocked_ms")                                                                                   \
+    PLAIN(load_workers, COUNT, ALWAYS, LAST, r->flow.levels.workers_active, "queues/load_workers")                     \
     PLAIN(loaded, COUNT, ALWAYS, MEAN, r->flow.levels.loaded, "queues/loaded")                                         \
     PLAIN(prepared, COUNT, ALWAYS, MEAN, r->flow.levels.prepared, "queues/prepared")                                   \
     PLAIN(arrived, COUNT, ALWAYS, MEAN, r->flow.levels.arrived, "queues/arrived")                                      \

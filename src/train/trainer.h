@@ -150,6 +150,7 @@ struct mx_trainer_memory_plan {
     uint64_t data_bytes, model_bytes, host_bytes; /* sums by place */
     uint64_t device_bytes;                        /* on the device that trains: data and model if there is only one */
     int32_t host_slots, data_slots, model_slots;  /* of the pipeline; model_slots is 0 on one device */
+    uint64_t host_slot_bytes;                     /* of one of them */
     double vocoder_share;                         /* of the arithmetic of a step; 0: no vocoder is trained */
     uint32_t utterances, validation;
     double seconds;         /* of the utterances to train on */

@@ -402,6 +402,7 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
     memory_add(plan, "divided batches", MX_PLACE_HOST,
                feed.data_slots_host + feed.model_slots_host + feed.replica_slots_host);
     plan->host_slots = how.host_slots;
+    plan->host_slot_bytes = mx_host_batch_bytes(shape->source, &shape->capacity);
     plan->data_slots = how.data_slots;
     plan->model_slots = how.model_slots;
     plan->device_bytes = plan->model_bytes + (mx_trainer_data_device(o) == o->device ? plan->data_bytes : 0);

@@ -168,7 +168,8 @@ static int profile(const struct values *values, struct mx_job *job, bool synthet
     struct mx_profile_request request = {.warmup = values->warmup_steps,
                                          .steps = values->num_steps > 0 ? values->num_steps : STEPS_DEFAULT,
                                          .trace = values->trace,
-                                         .stop = stop};
+                                         .stop = stop,
+                                         .synthetic = synthetic};
     const struct mx_profile_work work = {.job = job, .synthetic = synthetic};
     if (values->compare && job->dist != NULL)
         MX_RAISE(MX_ERR_USAGE, "measure ranks without '--compare', each number of them in a call of its own",

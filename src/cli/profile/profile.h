@@ -14,7 +14,8 @@
  *     "sharing": bool, "share" of the frames that the data device trained on, "shares": "STEP:SHARE,…"
  *     "warmup_steps", "steps", "batches", "frames", "wall_ms"
  *     "stages": {"load", "process", "transfer", "train": {"tally" per batch, "share" of the work of a batch,
- *                "wait_input_ms", "wait_output_ms" altogether}}
+ *                "cpu" and "blocked": tallies per batch of what its thread spent on a core, and blocked by a disk or its
+ *                device; "wait_input_ms", "wait_output_ms" altogether}}
  *     "total": tally of the work of a batch in all stages
  *     "step": {tally, "variation", "frame_variation" (of the time per mel frame: equal work), "times_ms": [of each,
  *              the first MX_PROFILE_TIMES of them]}
@@ -60,6 +61,7 @@ struct mx_profile_request {
     struct mx_progress *progress; /* counts steps */
     const char *trace;            /* file; NULL: none */
     const atomic_bool *stop;      /* set by a signal */
+    bool synthetic;               /* the corpus is made up: no advice about it would be of use */
 };
 
 struct mx_profile {

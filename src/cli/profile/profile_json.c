@@ -107,6 +107,12 @@ static void stages_json(const struct mx_profile *p, struct mx_string *out)
         begin(out, mx_stage_name((enum mx_stage)k), '{');
         tally(out, &s->busy_ns, 1e6);
         number(out, "share", work > 0 ? s->busy_ns.mean / work : 0);
+        begin(out, "cpu", '{');
+        tally(out, &s->cpu_ns, 1e6);
+        end(out, '}');
+        begin(out, "blocked", '{');
+        tally(out, &s->blocked_ns, 1e6);
+        end(out, '}');
         number(out, "wait_input_ms", (double)s->wait_input_ns / 1e6);
         number(out, "wait_output_ms", (double)s->wait_output_ns / 1e6);
         end(out, '}');

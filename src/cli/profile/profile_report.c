@@ -28,6 +28,14 @@ static void time_row(struct mx_string *out, const char *title, const struct mx_t
     mx_string_append(out, "\n");
 }
 
+/* Of a stage; its thread's time on a core and blocked, by a disk or a device. */
+static void stage_row(struct mx_string *out, const char *title, const struct mx_stage_stats *s, double whole)
+{
+    mx_string_append(out, "  %-14s %9.2fms ± %.2fms  (%.1f%%)  CPU %.2fms, blocked %.2fms\n", title,
+                     ms(s->busy_ns.mean), ms(mx_tally_deviation(&s->busy_ns)), share(s->busy_ns.mean, whole),
+                     ms(s->cpu_ns.mean), ms(s->blocked_ns.mean));
+}
+
 static double work_of(const struct mx_profile *p)
 {
     double sum = 0;
@@ -45,7 +53,7 @@ static void timing_text(const struct mx_profile *p, struct mx_string *out)
         if (k == MX_STAGE_TRANSFER && !p->two_devices)
             mx_string_append(out, "  %-14s none: one device\n", stage_titles[k]);
         else
-            time_row(out, stage_titles[k], &s->stages[k].busy_ns, work);
+            stage_row(out, stage_titles[k], &s->stages[k], work);
     }
     time_row(out, "Total", &p->total_ns, 0);
     mx_string_append(

@@ -102,24 +102,37 @@ out:
     return rc;
 }
 
+/* Of a batch in a stage. */
+struct work {
+    double busy_ns, cpu_ns, blocked_ns;
+};
+
 /* The work of the measured batches in each stage and in all of them: of the same ones everywhere, so that the means of
  * the stages add up to that of the total. What the data device trained on its own is no part of it. */
-static void work_add(const struct mx_span *spans, uint32_t count, uint64_t first, double (*sums)[MX_STAGES],
+static void work_add(const struct mx_span *spans, uint32_t count, uint64_t first, struct work (*sums)[MX_STAGES],
                      uint64_t batches, struct mx_profile *out)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (spans[i].number >= first && spans[i].number < first + batches &&
-            (spans[i].stage != MX_STAGE_TRAIN || spans[i].lane == 0))
-            sums[spans[i].number - first][spans[i].stage] += (double)(spans[i].end_ns - spans[i].begin_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        if (spans[i].number < first || spans[i].number >= first + batches ||
+            (spans[i].stage == MX_STAGE_TRAIN && spans[i].lane > 0))
+            continue;
+        struct work *const sum = &sums[spans[i].number - first][spans[i].stage];
+        sum->busy_ns += (double)(spans[i].end_ns - spans[i].begin_ns);
+        sum->cpu_ns += (double)spans[i].cpu_ns;
+        sum->blocked_ns += (double)spans[i].blocked_ns;
+    }
     for (int k = 0; k < MX_STAGES; k++) {
-        struct mx_tally *const busy = &out->stats.stages[k].busy_ns;
-        *busy = (struct mx_tally){0};
-        for (uint64_t i = 0; (k != MX_STAGE_TRANSFER || out->two_devices) && i < batches; i++)
-            mx_tally_add(busy, sums[i][k]);
+        struct mx_stage_stats *const stage = &out->stats.stages[k];
+        stage->busy_ns = stage->cpu_ns = stage->blocked_ns = (struct mx_tally){0};
+        for (uint64_t i = 0; (k != MX_STAGE_TRANSFER || out->two_devices) && i < batches; i++) {
+            mx_tally_add(&stage->busy_ns, sums[i][k].busy_ns);
+            mx_tally_add(&stage->cpu_ns, sums[i][k].cpu_ns);
+            mx_tally_add(&stage->blocked_ns, sums[i][k].blocked_ns);
+        }
     }
     for (uint64_t i = 0; i < batches; i++) {
         double sum = 0;
-        for (int k = 0; k < MX_STAGES; k++) sum += sums[i][k];
+        for (int k = 0; k < MX_STAGES; k++) sum += sums[i][k].busy_ns;
         mx_tally_add(&out->total_ns, sum);
     }
 }
@@ -160,7 +173,7 @@ static int spans_use(const struct mx_job *job, const struct mx_profile_request *
     const uint64_t accum = (uint64_t)job->options.grad_accum, batches = accum * (uint64_t)request->steps;
     struct mx_span *const spans = mx_alloc(limit, sizeof *spans), *summed = NULL;
     struct mx_trace trace = {.spans = spans, .data = job->devices.data, .model = job->devices.model};
-    double(*const work)[MX_STAGES] = mx_alloc((size_t)batches, sizeof *work);
+    struct work(*const work)[MX_STAGES] = mx_alloc((size_t)batches, sizeof *work);
     if (spans == NULL || work == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(sums_use(job, begin_ns, &summed, &trace.sum_count, out));
     trace.sums = summed;
@@ -213,6 +226,7 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     int rc = 0;
     struct mx_trainer *trainer = NULL;
     struct mx_advice_input input;
+    char pack[MX_ADVICE_PACK_BYTES];
     struct mx_trainer_options options = job->options;
     const bool two = mx_device_pair_multi(&job->devices), fill = !two && !options.flow.sequential;
     const uint32_t limit = spans_limit(job, request);
@@ -247,6 +261,7 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     mx_pipeline_advice_input(pipeline, &input);
     input.stats = out->stats;
     input.levels = out->levels;
+    if (!request->synthetic) mx_job_advice_corpus(job, pack, &input);
     out->advice_count = mx_advice_find(&input, out->advice);
     out->load_on_data = input.load_on_data;
 out:

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "device/cpu/cpu.h"
+#include "device/host_memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,24 +24,9 @@
 
 #define ALIGNMENT      64
 #define HUGE_BYTES     ((size_t)2 << 20)
-#define TEXT_MAX_BYTES ((size_t)4 << 20) /* of the small files of /proc and /sys; cpuinfo grows with the cores */
+#define TEXT_MAX_BYTES ((size_t)4 << 20) /* of /proc/cpuinfo, which grows with the cores */
 
 /* ---- what the machine has ---- */
-
-/* Copies the value of the line that begins with `key`, up to its end; false if there is none. */
-static bool line_value(const char *text, const char *key, char *out, size_t size)
-{
-    const size_t length = strlen(key);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        if (*line == '\n') line++;
-        if (strncmp(line, key, length) != 0) continue;
-        const char *value = line + length;
-        value += strspn(value, " \t:");
-        snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
-        return out[0] != '\0';
-    }
-    return false;
-}
 
 static void model_read(char *out, size_t size)
 {
@@ -48,69 +34,10 @@ static void model_read(char *out, size_t size)
     size_t bytes;
     struct utsname machine;
     bool found = mx_file_read("/proc/cpuinfo", TEXT_MAX_BYTES, &text, &bytes) == 0 &&
-                 (line_value(text, "model name", out, size) || line_value(text, "Model", out, size));
+                 (mx_host_line_value(text, "model name", out, size) || mx_host_line_value(text, "Model", out, size));
     mx_free(text);
     if (found) return;
     snprintf(out, size, "%.40s CPU", uname(&machine) == 0 ? machine.machine : "unknown");
-}
-
-/* The number in a small file of /proc or /sys; UINT64_MAX if it has none ("max", or the file is missing). */
-static uint64_t number_read(const char *path)
-{
-    char *text = NULL;
-    size_t bytes;
-    uint64_t value = UINT64_MAX;
-    if (mx_file_read(path, TEXT_MAX_BYTES, &text, &bytes) == 0) {
-        char *end;
-        errno = 0;
-        const unsigned long long number = strtoull(text, &end, 10);
-        if (end != text && errno == 0) value = number;
-    }
-    mx_free(text);
-    return value;
-}
-
-/* The least limit from the control group `group` ("/a/b") up to the root of the hierarchy at `root`. */
-static uint64_t group_limit(const char *root, const char *group, const char *file)
-{
-    char path[4096], part[2048];
-    uint64_t least = UINT64_MAX;
-    snprintf(part, sizeof part, "%s", group);
-    for (;;) {
-        const int length = snprintf(path, sizeof path, "%s%s/%s", root, part, file);
-        if (length > 0 && (size_t)length < sizeof path) {
-            const uint64_t limit = number_read(path);
-            if (limit < least) least = limit;
-        }
-        char *const slash = strrchr(part, '/');
-        if (!slash) return least;
-        *slash = '\0';
-    }
-}
-
-/* Total memory, or what the control group (version 2 or 1) leaves this process. */
-static uint64_t memory_read(void)
-{
-    char *text = NULL, value[2048];
-    size_t bytes;
-    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    uint64_t total = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
-    if (mx_file_read("/proc/self/cgroup", TEXT_MAX_BYTES, &text, &bytes) == 0) {
-        uint64_t limit = UINT64_MAX;
-        if (line_value(text, "0::", value, sizeof value)) limit = group_limit("/sys/fs/cgroup", value, "memory.max");
-        if (limit < total) total = limit;
-        for (const char *line = text; line; line = strchr(line, '\n')) { /* "4:memory:/group" */
-            if (*line == '\n') line++;
-            const char *const name = strstr(line, ":memory:");
-            if (!name || memchr(line, '\n', (size_t)(name - line))) continue;
-            snprintf(value, sizeof value, "%.*s", (int)strcspn(name + 8, "\n"), name + 8);
-            limit = group_limit("/sys/fs/cgroup/memory", value, "memory.limit_in_bytes");
-            if (limit < total) total = limit;
-            break;
-        }
-    }
-    mx_free(text);
-    return total;
 }
 
 /* The NUMA node of a core; 0 where the kernel knows of none. */
@@ -155,7 +82,7 @@ static int state_open(const struct mx_registry_options *options, void **out)
         rc = mx_error_hint("each CPU device needs a core of its own: choose 1 to %d", state->core_count);
         goto out;
     }
-    state->memory_bytes = memory_read();
+    state->memory_bytes = mx_host_memory_bytes();
     model_read(state->model, sizeof state->model);
     mx_error_clear(); /* a file of /proc that is not there is no error */
     *out = state;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the advice about reading needs to know of the corpus, see job.h.
+ *
+ * Memory: the text is built and freed in the call; what remains of it belongs to the caller.
+ */
+#include <string.h>
+
+#include "corpus/packed.h"
+#include "run/job.h"
+
+static void option_add(struct mx_string *text, const char *name, const char *value)
+{
+    mx_string_append(text, " %s ", name);
+    mx_string_append_shell(text, value);
+}
+
+/* The command that packs the corpus as training reads it. */
+static void pack_command(const struct mx_settings_data *d, struct mx_string *text)
+{
+    struct mx_string file = {0};
+    size_t length = strlen(d->train_data);
+    while (length > 1 && d->train_data[length - 1] == '/') length--;
+    mx_string_append(&file, "%.*s.pack", (int)length, d->train_data);
+    mx_string_append(text, "myxtts prepare ");
+    mx_string_append_shell(text, d->train_data);
+    if (file.data != NULL) option_add(text, "--out", file.data);
+    if (strcmp(d->language, "auto") != 0) option_add(text, "--language", d->language);
+    if (d->tokens == MX_TOKENS_CHARS) option_add(text, "--tokens", "chars");
+    if (d->lexicon[0] != '\0') option_add(text, "--lexicon", d->lexicon);
+    if (d->decisions[0] != '\0') option_add(text, "--decisions", d->decisions);
+    if (file.failure != 0) text->failure = file.failure;
+    mx_string_release(&file);
+}
+
+void mx_job_advice_corpus(const struct mx_job *job, char pack[MX_ADVICE_PACK_BYTES], struct mx_advice_input *input)
+{
+    const struct mx_settings_data *const d = &job->settings.data;
+    struct mx_string text = {0};
+    if (mx_packed_detect(d->train_data)) return;
+    pack_command(d, &text);
+    input->uncached = !d->caching;
+    input->pack = NULL;
+    if (text.failure == 0 && text.length < MX_ADVICE_PACK_BYTES) {
+        memcpy(pack, text.data, text.length + 1);
+        input->pack = pack;
+    }
+    mx_string_release(&text);
+}
