@@ -32,8 +32,8 @@ OPTIONS = -DMX_PORTABLE=$(PORTABLE) '-DMX_MARCH=$(strip $(MARCH))' -DMX_WERROR=$
 compile = @scripts/build.sh $(1) $(OPTIONS) $(2)
 # `make say` has a program of its own, in a folder of BUILD, that is built in half the time; but not if BUILD has one already.
 QUICK   = $(if $(wildcard $(BUILD)/build.ninja),,/say)
-# $(call check,dir,ctest options): runs the tests of dir, two at a time, because many of them mostly wait.
-check   = @cd $(1) && $(AROUND) ctest -j 2 --output-on-failure --no-tests=error --no-label-summary --progress $(2)
+# $(call check,dir,ctest options): runs the tests of dir, one more at a time than there are cores, because many mostly wait.
+check   = @cd $(1) && $(AROUND) ctest -j "$$(($$(nproc) + 1))" --output-on-failure --no-tests=error --no-label-summary --progress $(2)
 # The ThreadSanitizer of gcc 12 cannot place its shadow memory if addresses are randomised by more than 28 bits.
 tsan: AROUND = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # OpenCL kernels do not depend on the build of the program, so the kernels cached by `make test` are reused.

@@ -17,8 +17,8 @@
 #include "myxtts/error.h"
 #include "ops/case.h"
 
-#define USUAL_CASES 25
-#define LARGE_CASES 2
+#define USUAL_CASES 15
+#define LARGE_CASES 1
 
 /* The state of a test is its operation; that of a group would replace it. */
 static int group_open(void **state)
