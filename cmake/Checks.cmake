@@ -29,7 +29,7 @@ list(APPEND MX_UNSANITIZED_TESTS test_ops_deterministic test_ops_packed test_pip
 # trainings whose results are compared, while test_trainer, test_share_devices, test_trainer_memory, test_freeze,
 # test_adapter, test_languages, test_cuda_*, test_nccl and the other tests of MPI run the same code.
 list(APPEND MX_UNSANITIZED_TESTS test_job_memory test_share_work test_two_speakers cli_adapter cli_cuda cli_freeze
-     cli_languages cli_share mpi_nccl mpi_train)
+     cli_languages cli_share example_train_tiny mpi_nccl mpi_train)
 
 # The longest ones, or those that wait longest: begun first, so that none is left to run alone at the end. test_opencl_ops
 # leaves most kernels compiled in opencl-cache, where the other tests of OpenCL find them.
@@ -161,7 +161,7 @@ function(mx_test_limits name)
 LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0;${plugins}${ARGN}")
   # PoCL loads and unloads its kernels: with the storage of their threads LeakSanitizer does not know its way. The double
   # of CUDA asks for its own at each access of a lane: to be told of it takes a third of the time of a training.
-  if(MX_SANITIZE AND name MATCHES "opencl|clblast|share_devices|cuda|nccl")
+  if(MX_SANITIZE AND name MATCHES "opencl|clblast|share_devices|cuda|nccl|topology")
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=intercept_tls_get_addr=0")
   endif()
   foreach(pattern ${MX_THREAD_TESTS})
