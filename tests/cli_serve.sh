@@ -80,11 +80,12 @@ check "and the right sound" cmp <(samples wanted.wav) <(samples right.wav)
 served 0
 
 # ---- a full queue, and the end ----
-# A client that does not read holds the only place; its text is longer than what the system and the server keep for it.
-long=$(for i in $(seq 1 400); do printf 'The tone number a is the tone number b. '; done)
+# A client that does not read holds the only place; its sound, most of it pauses, is longer than what the system and the server
+# keep for it: 18 MB.
+long=$(printf '<speak>' && for i in $(seq 1 40); do printf "The tone number a.<break time='10s'/>"; done && printf '</speak>')
 serve run --listen 127.0.0.1:0 --queue 1 --drain-seconds 600 || exit 1
 mkfifo held
-printf '{"input": "%s", "response_format": "pcm"}' "$long" >long.json
+printf '{"input": "%s", "ssml": true, "response_format": "pcm"}' "$long" >long.json
 curl -sN "http://127.0.0.1:$http/v1/audio/speech" -H 'Content-Type: application/json' -d @long.json >held &
 client=$!
 exec 5<held
@@ -104,6 +105,7 @@ check "the server ended with 0" test $? -eq 0
 server=
 wait
 exec 5<&-
+check "all of it was longer than what is kept" test "$(stat -c %s rest.pcm)" -gt 16000000
 check "all of the text was spoken" grep -q 'spoke 1 texts (0 failed, 0 cancelled by their clients, 1 refused)' server
 
 # A text that nobody reads is cut off when the time is over.

@@ -18,7 +18,8 @@ kills=${2:-2}
 RANDOM=${3:-4711}
 count=$((kills > 2 ? 3 : 2))
 steps=$((kills * 30 + 20))
-tones tones 24
+short_tones tones 24
+small+=("${short[@]}")
 common=(--epochs 1000000 --steps "$steps" --save-every 5 --eval-every 20 --set training.samples=1 --set training.report=off
     --tensorboard off)
 start=(train --train-data tones "${small[@]}" --backend cpu --batch-size 6 --set training.early_stopping=0)

@@ -13,14 +13,8 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/mpi.sh
 . "$here/support/mpi.sh"
 
-# Tones of a quarter of a second: ranks have as much to do with them.
-short_tones() {
-    # shellcheck disable=SC2016
-    tone_corpus "$1" "$2" '$count = 4000 + 250 * ($row * 7 % 9); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * ($row % 10);
-        $text = ($row % 2 ? "low" : "high") . "|$letter tone"'
-}
 short_tones tones 24
-small+=(--set data.min_seconds=0.2)
+small+=("${short[@]}")
 # With dropout and augmentation: neither may depend on who trains an utterance. 7 utterances a step divide by neither 2 nor 3.
 common=(train --train-data tones "${small[@]}" --backend cpu --batch-size 7 --grad-accum 2 --steps 10 --save-every 4
     --eval-every 5 --set training.samples=1 --set training.report=off --tensorboard off --augment
@@ -155,7 +149,8 @@ check "a signal: step $step is there" test -f "$(printf 'signal/checkpoints/step
 
 # ---- auto-stop ----
 # Rank 0 evaluates and decides; all end together. The rate is one with which nothing is gained.
-ranks_done 2 train --train-data tones "${small[@]}" --backend cpu --batch-size 7 --lr 1e-12 --auto-stop --eval-every 2 \
+tones usual 24
+ranks_done 2 train --train-data usual "${small[@]}" --backend cpu --batch-size 7 --lr 1e-12 --auto-stop --eval-every 2 \
     --set training.warmup_steps=1 --set training.samples=0 --set training.report=off --tensorboard off \
     --set data.validation_fraction=0.1 --output learned
 ranks_said 'auto-stop of two ranks' 'it has learned what it can from'

@@ -99,6 +99,16 @@ tones() {
     head -n "$2" "$fixtures/tones/metadata.csv" >"$1/metadata.csv"
 }
 
+# short_tones DIR ROWS: tones of a quarter of a second: two devices, or two processes, have as much to do with them. They need
+# the settings of `short`.
+short_tones() {
+    # shellcheck disable=SC2016
+    tone_corpus "$1" "$2" '$count = 4000 + 250 * ($row * 7 % 9); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * ($row % 10);
+        $text = ($row % 2 ? "low" : "high") . "|$letter tone"'
+}
+# shellcheck disable=SC2034
+short=(--set data.min_seconds=0.2)
+
 # long_tones FILE SAMPLES: 12 tones of 1.5 s, each followed by so many samples of faint noise, at 16 kHz
 long_tones() {
     perl -e '
