@@ -141,6 +141,11 @@ void mx_free(void *ptr)
     free(ptr);
 }
 
+int mx_alloc_failed(const char *what)
+{
+    return MX_FAIL(MX_ERR_NO_MEMORY, "close other programs", "out of memory for %s", what);
+}
+
 uint64_t mx_alloc_count(void)
 {
     return atomic_load_explicit(&attempts, memory_order_relaxed) -

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cjson.h"
 #include "base/safetensors.h"
 #include "base/string.h"
 #include "myxtts/error.h"
@@ -230,7 +231,7 @@ int mx_safetensors_parse(const char *source, const void *data, size_t bytes, str
         return damaged(&reading, "its header is not UTF-8, or has a zero character");
     file = mx_alloc(1, sizeof *file);
     if (file == NULL) return MX_ERR_NO_MEMORY;
-    file->header = cJSON_ParseWithLengthOpts(text, (size_t)length, &end, 0);
+    MX_TRY(mx_cjson_parse(text, (size_t)length, &end, &file->header));
     if (!cJSON_IsObject(file->header)) MX_TRY(damaged(&reading, "its header is no JSON object"));
     for (; end < text + length; end++)
         if (*end != ' ') MX_TRY(damaged(&reading, "something follows the JSON object of its header"));

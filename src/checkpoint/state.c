@@ -12,6 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/cjson.h"
 #include "base/string.h"
 #include "checkpoint/internal.h"
 #include "myxtts/error.h"
@@ -232,16 +233,15 @@ static int speakers_write(const char *const *texts, size_t count, const char *wh
     int rc = 0;
     char *json = NULL;
     cJSON *const list = cJSON_CreateArray();
-    if (list == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
+    if (list == NULL) MX_TRY(mx_alloc_failed("the list of speakers"));
     for (size_t i = 0; i < count; i++) {
         const char *const name = texts[i];
         if (name == NULL || mx_utf8_check(name, strlen(name)) != strlen(name))
             MX_RAISE(MX_ERR_ARGUMENT, "name speakers in UTF-8", "the %s of speaker %zu is not valid text", what, i);
-        if (!cJSON_AddItemToArray(list, cJSON_CreateString(name)))
-            MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
+        if (!cJSON_AddItemToArray(list, cJSON_CreateString(name))) MX_TRY(mx_alloc_failed("the list of speakers"));
     }
     json = cJSON_PrintUnformatted(list);
-    if (json == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of speakers");
+    if (json == NULL) MX_TRY(mx_alloc_failed("the list of speakers"));
     *out = mx_arena_strdup(arena, json);
     if (*out == NULL) rc = MX_ERR_NO_MEMORY;
 out:
@@ -366,8 +366,10 @@ static int list_read(const char *text, const char *key, const char *source, stru
 {
     int rc = 0;
     size_t used = 0;
-    cJSON *const list = cJSON_ParseWithOpts(text, NULL, 1);
-    if (!cJSON_IsArray(list)) MX_TRY(wrong_text(source, key, "is no JSON list"));
+    const char *end = NULL;
+    cJSON *list = NULL;
+    MX_TRY(mx_cjson_parse(text, strlen(text), &end, &list));
+    if (!cJSON_IsArray(list) || end[strspn(end, " \t\r\n")] != '\0') MX_TRY(wrong_text(source, key, "is no JSON list"));
     const char **const texts = mx_arena_alloc(arena, (size_t)cJSON_GetArraySize(list), sizeof *texts);
     if (texts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (const cJSON *item = list->child; item != NULL; item = item->next) {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/cjson.h"
 #include "corpus/pack_spec_internal.h"
 #include "myxtts/error.h"
 
@@ -155,8 +156,8 @@ int mx_pack_spec_create(const struct mx_manifest *manifest, const struct mx_row_
     plan->stage = stage;
     plan->keys = mx_alloc(manifest->utterance_count, sizeof *plan->keys);
     state = XXH3_createState();
-    if (plan->keys == NULL || state == NULL)
-        MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for the keys of %u rows", manifest->utterance_count);
+    if (plan->keys == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (state == NULL) MX_TRY(mx_alloc_failed("the keys of rows"));
     for (uint32_t row = 0; row < manifest->utterance_count; row++)
         plan->keys[row] = key_of(manifest, &manifest->utterances[row], state);
     MX_TRY(options_fill(plan));
@@ -218,10 +219,12 @@ static bool manifest_describe(cJSON *root, const struct mx_manifest *manifest)
 static int metadata_write(const struct mx_pack_spec *plan, char **out)
 {
     int rc = 0;
-    char *vocabulary = NULL, *text = NULL;
+    char *json = NULL, *text = NULL;
+    cJSON *vocabulary = NULL;
     const struct mx_manifest *const manifest = plan->manifest;
     cJSON *const root = cJSON_CreateObject();
-    MX_TRY(mx_vocabulary_write(plan->vocabulary, &vocabulary));
+    MX_TRY(mx_vocabulary_write(plan->vocabulary, &json));
+    MX_TRY(mx_cjson_parse(json, strlen(json), NULL, &vocabulary));
     bool whole = cJSON_AddStringToObject(root, "format", "myxtts-packed") != NULL;
     cJSON *const options = cJSON_AddObjectToObject(root, "options");
     for (uint32_t i = 0; whole && i < plan->option_count; i++)
@@ -234,15 +237,19 @@ static int metadata_write(const struct mx_pack_spec *plan, char **out)
         whole && cJSON_AddStringToObject(root, "validation", manifest->source_count > 1 ? "listed" : "seeded") != NULL;
     const double rate[] = {plan->row.rate.least, plan->row.rate.most};
     whole = whole && cJSON_AddItemToObject(root, "speaking_rate", cJSON_CreateDoubleArray(rate, 2));
-    whole = whole && cJSON_AddItemToObject(root, "vocabulary", cJSON_Parse(vocabulary));
+    if (whole && cJSON_AddItemToObject(root, "vocabulary", vocabulary))
+        vocabulary = NULL;
+    else
+        whole = false;
     text = whole ? cJSON_PrintUnformatted(root) : NULL;
-    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for the metadata");
+    if (text == NULL) MX_TRY(mx_alloc_failed("the metadata of a packed corpus"));
     *out = mx_strdup(text);
     if (*out == NULL) MX_TRY(MX_ERR_NO_MEMORY);
 out:
     cJSON_Delete(root);
+    cJSON_Delete(vocabulary);
     cJSON_free(text);
-    mx_free(vocabulary);
+    mx_free(json);
     return rc;
 }
 

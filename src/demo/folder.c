@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cjson.h"
 #include "base/file.h"
 #include "base/string.h"
 #include "myxtts/error.h"
@@ -127,7 +128,7 @@ static int marker_write(const struct mx_demo_options *options, uint64_t texts_ha
     snprintf(number, sizeof number, "%016" PRIx64, texts_hash);
     whole = cJSON_AddStringToObject(root, "texts", number) != NULL && whole;
     json = whole ? cJSON_Print(root) : NULL;
-    if (json == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for %s", MARKER);
+    if (json == NULL) MX_TRY(mx_alloc_failed(MARKER));
     path = mx_format("%s/" MARKER, options->folder);
     mx_string_append(&text, "%s\n", json);
     if (path == NULL || text.failure != 0) MX_TRY(MX_ERR_NO_MEMORY);
@@ -196,7 +197,7 @@ static int marker_read(const struct mx_demo_options *options, uint64_t texts_has
         goto out;
     }
     MX_TRY(rc);
-    root = cJSON_ParseWithLength(data, bytes);
+    MX_TRY(mx_cjson_parse(data, bytes, NULL, &root));
     if (root == NULL)
         MX_RAISE(MX_ERR_DATA, "choose a new folder, or remove this one first", "%s is damaged",
                  mx_string_quote(quoted, sizeof quoted, path));

@@ -169,7 +169,7 @@ static int config_write(const struct mx_export_voice *v, const struct mx_export_
     int rc = 0;
     cJSON *const root = cJSON_CreateObject();
     char *const text = root != NULL && config_fill(root, v, symbols) ? cJSON_Print(root) : NULL;
-    if (text == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for %s", path);
+    if (text == NULL) MX_TRY(mx_alloc_failed(path));
     MX_TRY(mx_file_write_atomic(path, text, strlen(text)));
 out:
     cJSON_free(text);

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/cjson.h"
 #include "base/listen.h"
 #include "base/log_rate.h"
 #include "base/string.h"
@@ -104,7 +105,7 @@ bool mx_http_json_parse(const char *body, size_t bytes, struct cJSON **tree, str
         return mx_http_problem_set(problem, 400, "invalid_json", NULL, "byte %zu of the body is not UTF-8", valid);
     if (has_zero(body, bytes))
         return mx_http_problem_set(problem, 400, "invalid_json", NULL, "the body contains a zero character");
-    *tree = cJSON_ParseWithLengthOpts(body, bytes, &end, false);
+    if (mx_cjson_parse(body, bytes, &end, tree) < 0) return mx_http_problem_from_error(problem, MX_ERR_NO_MEMORY);
     if (*tree == NULL) {
         const size_t at = end != NULL && end >= body && end <= body + bytes ? (size_t)(end - body) : 0;
         return mx_http_problem_set(problem, 400, "invalid_json", NULL, "the body is not JSON: see byte %zu", at);

@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "myxtts/error.h"
 
 #define SAMPLE 0
@@ -58,7 +59,7 @@ int mx_serve_page_write(enum mx_words language, struct mx_string *out)
     cJSON_AddStringToObject(words, "sample_en", mx_serve_words[SAMPLE].english); /* for voices without this language */
     char *const text = cJSON_PrintUnformatted(words);
     cJSON_Delete(words);
-    if (text == NULL) return MX_FAIL(MX_ERR_NO_MEMORY, NULL, "no memory for the page");
+    if (text == NULL) return mx_alloc_failed("the page");
     mx_string_append(
         out,
         "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cjson.h"
 #include "myxtts/error.h"
 
 #define ROOM_KEPT ((size_t)16 << 10) /* of the buffer, between two events */
@@ -59,7 +60,9 @@ static int object_read(const char *json, size_t length, cJSON **out)
     *out = NULL;
     if (mx_utf8_check(json, length) < length || has_zero(json, length) || memchr(json, '\0', length) != NULL)
         return MX_FAIL(MX_ERR_FORMAT, "send text as UTF-8 without zero characters", "an event is not valid text");
-    cJSON *const tree = cJSON_ParseWithLengthOpts(json, length, &end, false);
+    cJSON *tree = NULL;
+    const int rc = mx_cjson_parse(json, length, &end, &tree);
+    if (rc < 0) return rc;
     const size_t parsed = tree != NULL ? (size_t)(end - json) : 0;
     bool whole = cJSON_IsObject(tree);
     for (size_t i = parsed; i < length; i++) whole = whole && strchr(" \t\r\n", json[i]) != NULL;
@@ -231,7 +234,7 @@ void mx_wyoming_write(struct mx_string *out, const char *type, const cJSON *data
     }
     char *const text = cJSON_PrintUnformatted(data);
     if (text == NULL) {
-        out->failure = out->failure < 0 ? out->failure : MX_FAIL(MX_ERR_NO_MEMORY, NULL, "no memory for an event");
+        out->failure = out->failure < 0 ? out->failure : mx_alloc_failed("an event");
         return;
     }
     mx_string_append(out, "{\"type\":\"%s\",\"version\":\"" MX_WYOMING_VERSION "\",\"data_length\":%zu}\n%s", type,
@@ -246,7 +249,7 @@ void mx_wyoming_write_error(struct mx_string *out, const char *text, const char 
     mx_string_append_plain(&plain, text);
     if (data == NULL || plain.failure < 0 || cJSON_AddStringToObject(data, "text", plain.data) == NULL ||
         cJSON_AddStringToObject(data, "code", code) == NULL)
-        out->failure = out->failure < 0 ? out->failure : MX_FAIL(MX_ERR_NO_MEMORY, NULL, "no memory for an event");
+        out->failure = out->failure < 0 ? out->failure : mx_alloc_failed("an event");
     else
         mx_wyoming_write(out, "error", data);
     mx_string_release(&plain);

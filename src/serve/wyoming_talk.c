@@ -321,7 +321,7 @@ static int pong(struct talk *t, const struct mx_wyoming_event *event)
     MX_TRY(mx_wyoming_string(event, NULL, "text", &text));
     if (data == NULL || (text != NULL ? cJSON_AddStringToObject(data, "text", text) == NULL
                                       : cJSON_AddNullToObject(data, "text") == NULL))
-        MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for an event");
+        MX_TRY(mx_alloc_failed("an event"));
     mx_wyoming_write(&out, "pong", data);
     MX_TRY(text_send(t->shared, t->socket, &out));
 out:
@@ -522,7 +522,7 @@ int mx_wyoming_info_make(struct mx_wyoming_shared *shared)
         whole = voice_add(voices, mx_service_voice(shared->service, i));
     for (size_t i = 0; whole && i < sizeof others / sizeof others[0]; i++)
         whole = cJSON_AddArrayToObject(root, others[i]) != NULL;
-    if (!whole) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the list of voices");
+    if (!whole) MX_TRY(mx_alloc_failed("the list of voices"));
     mx_wyoming_write(&out, "info", root);
     MX_TRY(out.failure);
     shared->info = out.data;

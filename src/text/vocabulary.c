@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cjson.h"
 #include "base/string.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"
@@ -325,7 +326,7 @@ int mx_vocabulary_write(const struct mx_vocabulary *vocabulary, char **json)
             text = cJSON_PrintUnformatted(root);
         }
     }
-    if (!text) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "no memory for the text of a vocabulary");
+    if (!text) MX_TRY(mx_alloc_failed("a vocabulary"));
     *json = mx_strdup(text);
     if (!*json) rc = MX_ERR_NO_MEMORY;
 out:
@@ -393,7 +394,8 @@ int mx_vocabulary_read(const char *json, size_t length, struct mx_vocabulary **o
     struct mx_vocabulary *vocabulary = NULL;
     const cJSON *item;
     *out = NULL;
-    cJSON *root = cJSON_ParseWithLength(json, length);
+    cJSON *root = NULL;
+    MX_TRY(mx_cjson_parse(json, length, NULL, &root));
     if (!root) MX_RAISE(MX_ERR_FORMAT, DAMAGED_HINT, "the vocabulary is not JSON");
     MX_TRY(mx_vocabulary_create(MX_TOKENS_CHARS, &vocabulary));
     MX_TRY(read_head(root, vocabulary));
