@@ -156,7 +156,8 @@ static int corpus_open(struct eval *e, const struct values *values)
         MX_TRY(mx_language_parse(values->language, &language));
         wanted.row.language = (int)language;
     }
-    const bool packed = mx_packed_detect(values->data);
+    bool packed;
+    MX_TRY(mx_packed_detect(values->data, &packed));
     if (packed && values->language != NULL)
         MX_RAISE(MX_ERR_USAGE, "leave '--language' out",
                  "the texts of the packed corpus %s have their language already", values->data);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cjson.h"
 #include "base/string.h"
 #include "corpus/audio.h"
 #include "corpus/dataset_internal.h"
@@ -76,7 +77,8 @@ static int metadata_read(struct mx_dataset *dataset)
     int rc = 0;
     size_t bytes = 0;
     const char *const text = mx_packed_metadata(dataset->packed, &bytes);
-    cJSON *const root = cJSON_ParseWithLength(text, bytes);
+    cJSON *root = NULL;
+    MX_TRY(mx_cjson_parse(text, bytes, NULL, &root));
     const cJSON *const options = cJSON_GetObjectItemCaseSensitive(root, "options");
     const cJSON *const validation = cJSON_GetObjectItemCaseSensitive(root, "validation");
     const char *const recipe = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe"));
@@ -303,13 +305,15 @@ static int none_fail(const struct mx_dataset *dataset, const struct mx_dataset_o
 static int dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out)
 {
     int rc = 0;
+    bool packed;
     struct mx_dataset *dataset = mx_alloc(1, sizeof *dataset);
     *out = NULL;
     if (dataset == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     pthread_mutex_init(&dataset->reject_lock, NULL);
     dataset->seconds_min = options->row.audio.seconds_min;
     dataset->seconds_max = options->row.audio.seconds_max;
-    if (mx_packed_detect(options->path)) {
+    MX_TRY(mx_packed_detect(options->path, &packed));
+    if (packed) {
         MX_TRY(mx_packed_open(options->path, &dataset->packed));
         MX_TRY(packed_use(dataset, options, false));
         MX_TRY(packed_suits(dataset, options));

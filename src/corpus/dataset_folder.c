@@ -235,7 +235,7 @@ int mx_dataset_folder_load(struct mx_dataset_reader *reader, uint32_t index, str
     if (dataset->writer != NULL) {
         rc = mx_packed_writer_read(dataset->writer, row, &reader->buffer, record, view);
         if (rc == 0) goto out;
-        if (rc == MX_ERR_FORMAT)
+        if (rc == MX_ERR_FORMAT || rc == MX_ERR_IO)
             mx_warn("%s; it is decoded again", mx_error_last()->message);
         else if (rc != MX_ERR_NOT_FOUND)
             goto out;

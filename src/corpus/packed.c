@@ -18,12 +18,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cjson.h"
 #include "base/string.h"
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 300
 
 static const char hint_again[] = "make it again with 'myxtts prepare'";
+/* The fault of a file whose bytes the disk did not give, which says nothing about what they are: MX_ERR_IO is set then. */
+static const char unreadable[] = "it cannot be read";
 
 struct mx_packed_file {
     char name[QUOTED_BYTES]; /* quoted, for messages */
@@ -43,6 +46,7 @@ struct mx_packed_file {
 
 static int damaged(const struct mx_packed_file *packed, const char *fault)
 {
+    if (fault == unreadable) return MX_ERR_IO;
     return MX_FAIL(MX_ERR_FORMAT, hint_again, "the packed corpus %s cannot be used: %s", packed->name, fault);
 }
 
@@ -60,7 +64,11 @@ static const char *bytes_read(const struct mx_packed_file *packed, uint64_t offs
     while (bytes > 0) {
         const ssize_t done = pread(packed->fd, at, (size_t)bytes, (off_t)offset);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return strerror(errno);
+        if (done < 0) {
+            MX_FAIL(MX_ERR_IO, "check the disk, then try again", "cannot read the packed corpus %s: %s", packed->name,
+                    strerror(errno));
+            return unreadable;
+        }
         if (done == 0) return "it ends too early";
         at += done;
         offset += (uint64_t)done;
@@ -172,7 +180,7 @@ static int metadata_read(struct mx_packed_file *packed)
     char *json = NULL;
     size_t bytes = 0;
     const char *const text = mx_packed_metadata(packed, &bytes);
-    packed->metadata = cJSON_ParseWithLength(text, bytes);
+    MX_TRY(mx_cjson_parse(text, bytes, NULL, &packed->metadata));
     const cJSON *const speakers = cJSON_GetObjectItemCaseSensitive(packed->metadata, "speakers");
     const cJSON *const vocabulary = cJSON_GetObjectItemCaseSensitive(packed->metadata, "vocabulary");
     if (!cJSON_IsArray(speakers) || !cJSON_IsObject(vocabulary))
@@ -186,7 +194,7 @@ static int metadata_read(struct mx_packed_file *packed)
         packed->speakers[packed->speaker_count++] = speaker->valuestring;
     }
     json = cJSON_PrintUnformatted(vocabulary);
-    if (json == NULL) MX_RAISE(MX_ERR_NO_MEMORY, NULL, "out of memory for the vocabulary");
+    if (json == NULL) MX_TRY(mx_alloc_failed("a vocabulary"));
     rc = mx_vocabulary_read(json, strlen(json), &packed->vocabulary);
     if (rc < 0) rc = mx_error_wrap("the packed corpus %s", packed->name);
 out:
@@ -321,17 +329,26 @@ void mx_packed_close(struct mx_packed_file *packed)
     mx_free(packed);
 }
 
-bool mx_packed_detect(const char *path)
+int mx_packed_detect(const char *path, bool *found)
 {
+    int rc = 0;
     char magic[8];
     struct stat status;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    const bool found = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                       pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
-                       memcmp(magic, MX_PACKED_MAGIC, sizeof magic) == 0;
-    close(fd);
-    return found;
+    struct mx_packed_file packed = {.bytes = sizeof magic};
+    *found = false;
+    mx_string_quote(packed.name, sizeof packed.name, path);
+    packed.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (packed.fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return 0;
+    if (packed.fd < 0)
+        return MX_FAIL(MX_ERR_IO, "check that it may be read", "cannot open %s: %s", packed.name, strerror(errno));
+    if (fstat(packed.fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        const char *const fault = bytes_read(&packed, 0, magic, sizeof magic);
+        if (fault == unreadable) MX_TRY(MX_ERR_IO);
+        *found = fault == NULL && memcmp(magic, MX_PACKED_MAGIC, sizeof magic) == 0;
+    }
+out:
+    close(packed.fd);
+    return rc;
 }
 
 /* ---- asking ---- */
@@ -396,10 +413,12 @@ int mx_packed_get(const struct mx_packed_file *packed, uint32_t row, struct mx_p
         fault = mx_packed_payload_fault(&packed->header, record, buffer->data + sizeof *record,
                                         (uint32_t)mx_vocabulary_size(packed->vocabulary), true, view);
     if (fault == NULL && strcmp(view->id, mx_packed_id(packed, row)) != 0) fault = "its id is not that of the index";
+    if (fault != NULL) fault = fault_explain(packed, fault);
+    if (fault == unreadable) MX_TRY(MX_ERR_IO);
     if (fault != NULL) {
         char id[96];
         MX_RAISE(MX_ERR_FORMAT, hint_again, "record %u (%s) of the packed corpus %s cannot be used: %s", row,
-                 mx_string_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault_explain(packed, fault));
+                 mx_string_quote(id, sizeof id, mx_packed_id(packed, row)), packed->name, fault);
     }
 out:
     return rc;

@@ -169,8 +169,8 @@ int mx_packed_open(const char *path, struct mx_packed_file **out);
 /* The same in memory (aligned to 8 bytes), which is borrowed. For tests and fuzzing. */
 int mx_packed_open_memory(const void *data, size_t bytes, struct mx_packed_file **out);
 void mx_packed_close(struct mx_packed_file *packed); /* NULL is fine */
-/* Whether the file begins like a packed corpus; false for anything else, including files that cannot be read. */
-bool mx_packed_detect(const char *path);
+/* Whether there is a file that begins like a packed corpus. MX_ERR_IO: there is something, but it cannot be read. */
+int mx_packed_detect(const char *path, bool *found);
 
 const struct mx_packed_header *mx_packed_header(const struct mx_packed_file *packed);
 const struct mx_packed_record *mx_packed_record(const struct mx_packed_file *packed, uint32_t row);
@@ -217,7 +217,8 @@ enum mx_packed_resume {
     MX_PACKED_ANY_ORDER, /* all rows; payloads are checked when they are read, at the latest when finishing */
 };
 
-/* Opens or makes PATH.part. MX_ERR_IO when it cannot be made or another program has it open. */
+/* Opens or makes PATH.part. MX_ERR_IO when it cannot be made or read, which changes nothing in it, or another program has it
+ * open. */
 int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, enum mx_packed_resume resume,
                           struct mx_packed_writer **out);
 /* Leaves the journal in place, to be opened again; NULL is fine. */
@@ -230,7 +231,7 @@ bool mx_packed_writer_head(struct mx_packed_writer *writer, uint32_t row, struct
 /* Appends one record; any thread. After a failure (disk full …) the journal is as it was before. */
 int mx_packed_writer_append(struct mx_packed_writer *writer, struct mx_packed_buffer *buffer);
 /* Reads a row back, checked; any thread. MX_ERR_NOT_FOUND if it is not there, MX_ERR_FORMAT if it is damaged, after
- * which it counts as missing. */
+ * which it counts as missing, MX_ERR_IO if the disk does not give it. */
 int mx_packed_writer_read(struct mx_packed_writer *writer, uint32_t row, struct mx_packed_buffer *buffer,
                           struct mx_packed_record *head, struct mx_packed_view *view);
 /* Completes the file and gives it its final name; all rows must be there. After that the writer can only be closed.

@@ -55,19 +55,24 @@ static int write_at(int fd, const void *data, size_t bytes, uint64_t offset)
     return 0;
 }
 
-/* False if the bytes are not all there. */
-static bool read_at(int fd, void *data, size_t bytes, uint64_t offset)
+/* *whole: the bytes are all there. MX_ERR_IO: the disk does not give them, which says nothing about what they are. */
+static int read_at(const struct mx_packed_writer *writer, void *data, size_t bytes, uint64_t offset, bool *whole)
 {
     unsigned char *at = data;
+    *whole = false;
     while (bytes > 0) {
-        const ssize_t done = pread(fd, at, bytes, (off_t)offset);
+        const ssize_t done = pread(writer->fd, at, bytes, (off_t)offset);
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return false;
+        if (done < 0)
+            return MX_FAIL(MX_ERR_IO, "nothing is lost: check the disk, then run the same command again to continue",
+                           "cannot read %s" MX_PACKED_SUFFIX ": %s", writer->name, strerror(errno));
+        if (done == 0) return 0;
         at += done;
         offset += (uint64_t)done;
         bytes -= (size_t)done;
     }
-    return true;
+    *whole = true;
+    return 0;
 }
 
 /* The error of a failed write, by errno. */
@@ -166,21 +171,35 @@ static bool header_fits(const struct mx_packed_header *found, const struct mx_pa
            memcmp(&found->sections[MX_PACKED_META], &wanted->sections[MX_PACKED_META], sizeof found->sections[0]) == 0;
 }
 
-/* Why the journal cannot be gone on with, or NULL; then the header is the one that it was begun with. */
-static const char *journal_fault(struct mx_packed_writer *writer)
+/* Why a journal with this header cannot be gone on with, or NULL; then the header is the one that it was begun with. */
+static const char *header_fault(struct mx_packed_writer *writer, const struct mx_packed_header *found)
 {
-    struct mx_packed_header found, other;
+    struct mx_packed_header other;
     struct mx_packed_plan *const plan = &writer->plan;
-    if (!read_at(writer->fd, &found, sizeof found, 0) || mx_packed_header_fault(&found) != NULL)
-        return "its header is damaged";
-    if (header_fits(&found, &writer->header)) return NULL;
+    if (mx_packed_header_fault(found) != NULL) return "its header is damaged";
+    if (header_fits(found, &writer->header)) return NULL;
     if (plan->other_metadata == NULL) return "it was begun with other options";
     header_fill(plan, plan->other_metadata, plan->other_options_hash, &other);
-    if (!header_fits(&found, &other)) return "it was begun with other options";
-    if (found.source_hash != plan->source_hash) return "the corpus has changed since it was begun";
+    if (!header_fits(found, &other)) return "it was begun with other options";
+    if (found->source_hash != plan->source_hash) return "the corpus has changed since it was begun";
     writer->header = other;
     plan->metadata = plan->other_metadata;
     return NULL;
+}
+
+/* *fits: the journal is gone on with. One that is not is thrown away, and it is said why. */
+static int journal_check(struct mx_packed_writer *writer, bool *fits)
+{
+    int rc = 0;
+    bool whole;
+    struct mx_packed_header found;
+    MX_TRY(read_at(writer, &found, sizeof found, 0, &whole));
+    const char *const fault = whole ? header_fault(writer, &found) : "its header is damaged";
+    *fits = fault == NULL;
+    if (fault != NULL && lseek(writer->fd, 0, SEEK_END) > 0)
+        mx_info("%s" MX_PACKED_SUFFIX " is started over: %s", writer->name, fault);
+out:
+    return rc;
 }
 
 /* Collects the records that are there, up to the first that is cut off or damaged. */
@@ -194,15 +213,18 @@ static int journal_scan(struct mx_packed_writer *writer, enum mx_packed_resume r
         MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s" MX_PACKED_SUFFIX ": %s", writer->name, strerror(errno));
     const uint64_t size = (uint64_t)status.st_size;
     for (;;) {
+        bool whole;
         struct mx_packed_record head;
-        if (!read_at(writer->fd, &head, sizeof head, writer->end)) break;
+        MX_TRY(read_at(writer, &head, sizeof head, writer->end, &whole));
+        if (!whole) break;
         if (mx_packed_record_fault(&writer->header, &head) != NULL) break;
         if (head.payload_offset != writer->end + sizeof head || head.payload_bytes > size - head.payload_offset) break;
         const bool same = head.key == writer->plan.keys[head.row];
         if (resume == MX_PACKED_IN_ORDER) {
             if (!same || head.row != writer->count) break;
             MX_TRY(mx_packed_buffer_reserve(&buffer, head.payload_bytes));
-            if (!read_at(writer->fd, buffer.data, buffer.bytes, head.payload_offset)) break;
+            MX_TRY(read_at(writer, buffer.data, buffer.bytes, head.payload_offset, &whole));
+            if (!whole) break;
             if (mx_packed_payload_fault(&writer->header, &head, buffer.data, writer->plan.vocabulary_size, true,
                                         &view) != NULL)
                 break;
@@ -223,6 +245,7 @@ int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, e
                           struct mx_packed_writer **out)
 {
     int rc = 0;
+    bool goes_on = false;
     struct mx_packed_writer *writer = mx_alloc(1, sizeof *writer);
     *out = NULL;
     if (writer == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -240,12 +263,9 @@ int mx_packed_writer_open(const char *path, const struct mx_packed_plan *plan, e
     const char *const fault = mx_packed_header_fault(&writer->header);
     if (fault != NULL) MX_RAISE(MX_ERR_ARGUMENT, NULL, "cannot plan the packed corpus %s: %s", writer->name, fault);
     MX_TRY(journal_lock(writer));
-    const char *const unfit = resume == MX_PACKED_FRESH ? "" : journal_fault(writer);
+    if (resume != MX_PACKED_FRESH) MX_TRY(journal_check(writer, &goes_on));
     writer->end = writer->header.sections[MX_PACKED_RECORDS].offset;
-    if (unfit == NULL)
-        MX_TRY(journal_scan(writer, resume));
-    else if (unfit[0] != '\0' && lseek(writer->fd, 0, SEEK_END) > 0)
-        mx_info("%s" MX_PACKED_SUFFIX " is started over: %s", writer->name, unfit);
+    if (goes_on) MX_TRY(journal_scan(writer, resume));
     /* Shorten first: a kill between the two leaves a journal that is empty or good, never one with foreign records. */
     const uint64_t kept = writer->count > 0 ? writer->end : 0;
     if (ftruncate(writer->fd, (off_t)kept) != 0 ||
@@ -334,8 +354,10 @@ int mx_packed_writer_read(struct mx_packed_writer *writer, uint32_t row, struct 
     int rc = 0;
     if (!mx_packed_writer_head(writer, row, head)) return MX_ERR_NOT_FOUND;
     MX_TRY(mx_packed_buffer_reserve(buffer, head->payload_bytes));
-    const char *fault = "it cannot be read";
-    if (read_at(writer->fd, buffer->data, buffer->bytes, head->payload_offset))
+    bool whole;
+    const char *fault = "it ends too early";
+    MX_TRY(read_at(writer, buffer->data, buffer->bytes, head->payload_offset, &whole));
+    if (whole)
         fault = mx_packed_payload_fault(&writer->header, head, buffer->data, writer->plan.vocabulary_size, true, view);
     pthread_mutex_lock(&writer->lock);
     if (writer->heads[row].payload_offset == head->payload_offset && writer->heads[row].magic != 0) {
@@ -378,14 +400,15 @@ out:
 static int ids_collect(const struct mx_packed_writer *writer, struct mx_packed_buffer *ids)
 {
     int rc = 0;
+    bool whole;
     uint64_t bytes = 0, at = 0;
     for (uint32_t row = 0; row < writer->plan.record_count; row++) bytes += writer->heads[row].id_bytes;
     MX_TRY(mx_packed_buffer_reserve(ids, bytes));
     for (uint32_t row = 0; row < writer->plan.record_count; row++) {
         const struct mx_packed_record *const head = &writer->heads[row];
-        if (!read_at(writer->fd, ids->data + at, head->id_bytes, head->payload_offset))
-            MX_RAISE(MX_ERR_IO, "check the disk", "row %u of %s" MX_PACKED_SUFFIX " can no longer be read", row,
-                     writer->name);
+        MX_TRY(read_at(writer, ids->data + at, head->id_bytes, head->payload_offset, &whole));
+        if (!whole)
+            MX_RAISE(MX_ERR_IO, "check the disk", "row %u of %s" MX_PACKED_SUFFIX " is gone", row, writer->name);
         at += head->id_bytes;
     }
 out:

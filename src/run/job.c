@@ -180,6 +180,7 @@ out:
 static int dataset_open(struct mx_job *job)
 {
     int rc = 0;
+    bool packed;
     char *cache = NULL, *pieces = NULL;
     const struct mx_settings_data *const d = &job->settings.data;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
@@ -203,7 +204,8 @@ static int dataset_open(struct mx_job *job)
     options.row.lexicon = job->lexicon;
     job->list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
     options.list_version_1 = job->list_version_1;
-    if (job->run != NULL && d->caching && !mx_packed_detect(d->train_data)) {
+    MX_TRY(mx_packed_detect(d->train_data, &packed));
+    if (job->run != NULL && d->caching && !packed) {
         cache = mx_format("%s/" CACHE_FILE, job->run);
         if (cache == NULL) MX_TRY(MX_ERR_NO_MEMORY);
         options.cache = cache;
@@ -503,8 +505,10 @@ static void buffers_say(const struct mx_job *job)
 static int cache_continue(const struct mx_job *job)
 {
     const struct mx_settings_data *const d = &job->settings.data;
-    if (job->request.resume == NULL || !mx_job_ranks_first(job) || !d->caching || mx_packed_detect(d->train_data))
-        return 0;
+    bool packed;
+    if (job->request.resume == NULL || !mx_job_ranks_first(job) || !d->caching) return 0;
+    const int rc = mx_packed_detect(d->train_data, &packed);
+    if (rc < 0 || packed) return rc;
     char *const cache = mx_format("%s/" CACHE_FILE, job->run);
     if (cache == NULL) return MX_ERR_NO_MEMORY;
     mx_dataset_cache_begin(job->dataset, cache);

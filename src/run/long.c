@@ -51,8 +51,11 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
 {
     int rc = 0;
     const struct mx_settings_data *const d = &job->settings.data;
+    bool packed = false;
     *folder = NULL;
-    if (!d->cut_long || options->sounds || mx_packed_detect(d->train_data)) return 0;
+    if (!d->cut_long || options->sounds) return 0;
+    MX_TRY(mx_packed_detect(d->train_data, &packed));
+    if (packed) return 0;
     struct mx_cut_long_options wanted = {.corpus = d->train_data,
                                          .manifest = options->manifest,
                                          .audio = options->row.audio,

@@ -197,12 +197,13 @@ static int32_t training_try(const unsigned char *data, size_t bytes)
     struct mx_batch_source *source;
     struct mx_dataset_options options = MX_DATASET_OPTIONS_DEFAULT;
     uint32_t counts[MX_REJECT_COUNT] = {0};
+    bool found;
     int32_t used = 0;
     const int fd = open(scratch, O_WRONLY | O_TRUNC | O_CLOEXEC);
     check(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes && close(fd) == 0);
     options.path = scratch;
     options.row.audio.seconds_min = 0.01;
-    if (!mx_packed_detect(scratch) || mx_dataset_open(&options, &dataset) < 0) return 0;
+    if (mx_packed_detect(scratch, &found) < 0 || !found || mx_dataset_open(&options, &dataset) < 0) return 0;
     mx_dataset_reject_counts(dataset, counts);
     (void)mx_dataset_fingerprint(dataset);
     const struct mx_batch_source_options how = {
