@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Small files in one piece, see file.h.
+ * Small files in one piece, and folders, see file.h.
  */
 #include "base/file.h"
 
@@ -174,6 +174,28 @@ out:
     if (created) unlink(temporary);
     mx_free(temporary);
     return rc;
+}
+
+int mx_file_list_open(const char *path, DIR **list)
+{
+    char quoted[QUOTED_BYTES];
+    *list = opendir(path);
+    if (*list != NULL) return 0;
+    return MX_FAIL(errno == ENOENT   ? MX_ERR_NOT_FOUND
+                   : errno == ENOMEM ? MX_ERR_NO_MEMORY
+                                     : MX_ERR_IO,
+                   "check the path and its permissions", "cannot read the folder %s: %s",
+                   mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
+}
+
+int mx_file_list_next(DIR *list, const char *path, const struct dirent **entry)
+{
+    char quoted[QUOTED_BYTES];
+    errno = 0;
+    *entry = readdir(list);
+    if (*entry != NULL || errno == 0) return 0;
+    return MX_FAIL(MX_ERR_IO, "check the disk", "cannot read the folder %s: %s",
+                   mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
 }
 
 static int entry_remove(const char *path, const struct stat *info, int type, struct FTW *at)

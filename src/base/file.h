@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Small files in one piece: reading with a size limit, writing so that a reader sees the old file or the new one.
+ * Small files in one piece: reading with a size limit, writing so that a reader sees the old file or the new one. And
+ * folders: what is in them, and removing them.
  *
  * Memory: mx_file_read hands its buffer to the caller, who frees it with mx_free.
  */
 #ifndef MX_BASE_FILE_H
 #define MX_BASE_FILE_H
 
+#include <dirent.h>
 #include <stddef.h>
 
 /* Reads all of `path`, an ordinary file: a pipe or a device is refused without waiting for it. One zero byte follows
@@ -27,6 +29,13 @@ struct mx_file_part {
     size_t bytes;
 };
 int mx_file_write_parts(const char *path, const struct mx_file_part *parts, size_t count);
+
+/* Opens a folder to read its entries; the caller uses closedir. MX_ERR_NOT_FOUND if there is none, MX_ERR_IO for what else may
+ * be wrong. On failure *list is NULL. */
+int mx_file_list_open(const char *path, DIR **list);
+/* The next entry, *entry, or NULL at the end; `path` is that of the folder. MX_ERR_IO: the rest cannot be read, which readdir
+ * alone does not tell from the end. */
+int mx_file_list_next(DIR *list, const char *path, const struct dirent **entry);
 
 /* Removes a folder with everything in it; links are removed, not followed. One that is not there is fine. */
 int mx_file_remove_folder(const char *path);

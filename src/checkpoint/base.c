@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "checkpoint/installed.h"
@@ -32,42 +33,54 @@ bool mx_checkpoint_adapter_named(const char *name)
     return ends_with(name, MX_PARAMETER_ADAPTER_A) || ends_with(name, MX_PARAMETER_ADAPTER_B);
 }
 
-/* Does the file have this hash? What cannot be read has not. */
-static bool hash_is(const char *path, const char *hash)
+/* Does the file have this hash? What cannot be read has not. MX_ERR_NO_MEMORY is the only error. */
+static int hash_compare(const char *path, const char *hash, bool *same)
 {
     struct mx_safetensors *file = NULL;
-    const char *const own = mx_safetensors_open(path, &file) < 0 ? NULL : mx_safetensors_metadata(file, "hash");
-    const bool same = own != NULL && strcmp(own, hash) == 0;
+    const int rc = mx_safetensors_open(path, &file);
+    const char *const own = rc < 0 ? NULL : mx_safetensors_metadata(file, "hash");
+    *same = own != NULL && strcmp(own, hash) == 0;
     mx_safetensors_close(file);
+    if (rc == MX_ERR_NO_MEMORY) return rc;
     mx_error_clear();
-    return same;
+    return 0;
 }
 
 /* The file of a folder that has the hash, in *path, which the caller frees; NULL: none has. */
 static int folder_search(const char *folder, const char *hash, char **path)
 {
     int rc = 0;
-    DIR *const entries = opendir(folder);
+    bool same;
+    DIR *entries = NULL;
+    const struct dirent *entry;
     *path = NULL;
-    for (const struct dirent *entry; entries != NULL && *path == NULL && (entry = readdir(entries)) != NULL;) {
+    MX_TRY(mx_file_list_open(folder, &entries));
+    for (;;) {
+        MX_TRY(mx_file_list_next(entries, folder, &entry));
+        if (entry == NULL) break;
         if (!ends_with(entry->d_name, SUFFIX)) continue;
         *path = mx_format("%s/%s", folder, entry->d_name);
         if (*path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        if (hash_is(*path, hash)) break;
+        MX_TRY(hash_compare(*path, hash, &same));
+        if (same) break;
         mx_free(*path);
         *path = NULL;
     }
 out:
     if (entries != NULL) closedir(entries);
+    if (rc < 0) mx_free(*path);
+    if (rc < 0) *path = NULL;
     return rc;
 }
 
 /* What MYXTTS_BASE names: it must be the base, or have it. */
 static int explicit_find(const char *named, const char *hash, char **path)
 {
+    bool same;
     struct stat status;
     if (stat(named, &status) == 0 && S_ISDIR(status.st_mode)) return folder_search(named, hash, path);
-    if (!hash_is(named, hash))
+    if (hash_compare(named, hash, &same) < 0) return MX_ERR_NO_MEMORY;
+    if (!same)
         return MX_FAIL(MX_ERR_NOT_FOUND, "give " EXPLICIT " the file with that hash: 'myxtts inspect' shows it",
                        EXPLICIT "=%s is not the base of the adapter, which has the hash %s", named, hash);
     *path = mx_strdup(named);

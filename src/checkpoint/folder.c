@@ -4,7 +4,6 @@
  *
  * Only names that this program writes are ever touched; everything else in the folder stays.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "checkpoint/internal.h"
@@ -72,24 +72,18 @@ static int step_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int folder_open(const char *folder, DIR **out)
-{
-    char quoted[QUOTED_BYTES];
-    *out = opendir(folder);
-    if (*out != NULL) return 0;
-    return MX_FAIL(errno == ENOENT ? MX_ERR_NOT_FOUND : MX_ERR_IO, "check the path and its permissions",
-                   "cannot read folder %s: %s", mx_string_quote(quoted, sizeof quoted, folder), strerror(errno));
-}
-
 int mx_checkpoint_steps_list(const char *folder, struct mx_checkpoint_steps *steps)
 {
     int rc = 0;
     size_t room = 0;
     uint64_t step;
     DIR *stream = NULL;
+    const struct dirent *entry;
     *steps = (struct mx_checkpoint_steps){0};
-    MX_TRY(folder_open(folder, &stream));
-    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+    MX_TRY(mx_file_list_open(folder, &stream));
+    for (;;) {
+        MX_TRY(mx_file_list_next(stream, folder, &entry));
+        if (entry == NULL) break;
         if (!name_parse(entry->d_name, &step)) continue;
         MX_TRY(MX_GROW(steps->items, room, steps->count + 1));
         steps->items[steps->count++] = step;
@@ -139,17 +133,18 @@ void mx_checkpoint_place_clear(const char *path)
 static void leftovers_delete(const char *folder)
 {
     DIR *stream = NULL;
-    if (folder_open(folder, &stream) < 0) {
-        mx_warn("%s", mx_error_last()->message);
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+    const struct dirent *entry = NULL;
+    int rc = mx_file_list_open(folder, &stream);
+    while (rc == 0 && (rc = mx_file_list_next(stream, folder, &entry)) == 0 && entry != NULL) {
         if (!is_leftover(entry->d_name)) continue;
         char *const path = mx_format("%s/%s", folder, entry->d_name);
         if (path != NULL) file_delete(path);
         mx_free(path);
     }
-    closedir(stream);
+    if (stream != NULL) closedir(stream);
+    if (rc == 0) return;
+    mx_warn("leftovers of processes that were killed may stay: %s", mx_error_last()->message);
+    mx_error_clear();
 }
 
 void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct mx_checkpoint_keep *keep,
@@ -159,6 +154,7 @@ void mx_checkpoint_folder_tidy(const char *folder, uint64_t saved, const struct 
     size_t upto = 0; /* how many there are up to the one that was saved */
     if (mx_checkpoint_steps_list(folder, &steps) < 0) {
         mx_warn("old checkpoints are not deleted: %s", mx_error_last()->message);
+        mx_error_clear();
         return;
     }
     while (upto < steps.count && steps.items[upto] <= saved) upto++;

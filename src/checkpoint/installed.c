@@ -6,12 +6,14 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/string.h"
 #include "checkpoint/internal.h"
 #include "checkpoint/voice_file.h"
@@ -232,6 +234,8 @@ static int folder_read(struct mx_installed *list, const char *folder)
     int rc = 0;
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, file_chosen, file_compare);
+    if (count < 0 && errno == ENOMEM) return mx_alloc_failed("the list of installed voices");
+    if (count < 0) mx_warn("the voices in %s are not known: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         if (rc == 0) rc = file_add(list, folder, entries[i]->d_name);
         free(entries[i]); /* scandir's */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/string.h"
 #include "corpus/manifest_internal.h"
 #include "myxtts/error.h"
@@ -65,14 +66,15 @@ static int folder_read(struct search *search, const char *below)
     int rc = 0;
     char path[PATH_BYTES], quoted[QUOTED_BYTES];
     const size_t root = strlen(search->root) + 1;
+    DIR *folder = NULL;
+    const struct dirent *entry;
     snprintf(path, sizeof path, "%s/%s", search->root, below);
-    DIR *const folder = opendir(path);
-    if (folder == NULL)
-        MX_RAISE(MX_ERR_IO, "check the permissions of the folder", "cannot list the folder %s: %s",
-                 mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+    MX_TRY(mx_file_list_open(path, &folder));
+    for (;;) {
         struct stat status = {0};
         bool known;
+        MX_TRY(mx_file_list_next(folder, search->root, &entry));
+        if (entry == NULL) break;
         const size_t length = strlen(entry->d_name);
         const bool sound = mx_manifest_stem(entry->d_name, length) < length;
         if (entry->d_name[0] == '.') continue;

@@ -28,7 +28,7 @@ static int empty_check(const char *path)
     const struct dirent *entry;
     int rc = 0;
     if (dir == NULL) return MX_FAIL(MX_ERR_IO, "name a folder", "cannot open %s: %s", path, strerror(errno));
-    while (rc == 0 && (entry = readdir(dir)) != NULL)
+    while (rc == 0 && (rc = mx_file_list_next(dir, path, &entry)) == 0 && entry != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             rc = MX_FAIL(MX_ERR_DATA, "name a new folder with '--output'", "the folder %s is not empty", path);
     closedir(dir);

@@ -120,18 +120,21 @@ out:
 
 int mx_job_folder_saved(const char *run, bool *found)
 {
-    *found = false;
+    DIR *list = NULL;
+    const struct dirent *entry = NULL;
     char *const path = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
+    *found = false;
     if (path == NULL) return MX_ERR_NO_MEMORY;
-    DIR *const list = opendir(path);
-    mx_free(path);
-    if (list == NULL) return 0;
-    for (const struct dirent *entry = readdir(list); entry != NULL && !*found; entry = readdir(list)) {
+    int rc = mx_file_list_open(path, &list);
+    while (rc == 0 && !*found && (rc = mx_file_list_next(list, path, &entry)) == 0 && entry != NULL) {
         /* A process that was killed while it saved leaves step-N.safetensors.PROCESS-SERIAL.tmp, which is none. */
         const char *const kind = strchr(entry->d_name, '.');
         *found = strncmp(entry->d_name, "step-", 5) == 0 && kind != NULL && strcmp(kind, ".safetensors") == 0;
     }
-    closedir(list);
+    if (list != NULL) closedir(list);
+    mx_free(path);
+    if (rc != MX_ERR_NOT_FOUND) return rc;
+    mx_error_clear();
     return 0;
 }
 
@@ -245,14 +248,15 @@ static int new_check(struct mx_job_folder *folder)
 static bool all_made_now(const char *run, const char *const *names, int count)
 {
     bool all = true;
-    DIR *const list = opendir(run);
-    if (list == NULL) return false;
-    for (const struct dirent *entry = readdir(list); entry != NULL && all; entry = readdir(list)) {
+    const struct dirent *entry = NULL;
+    DIR *list = NULL;
+    int rc = mx_file_list_open(run, &list);
+    while (rc == 0 && all && (rc = mx_file_list_next(list, run, &entry)) == 0 && entry != NULL) {
         all = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
         for (int i = 0; i < count && !all; i++) all = strcmp(entry->d_name, names[i]) == 0;
     }
-    closedir(list);
-    return all;
+    if (list != NULL) closedir(list);
+    return all && rc == 0; /* what cannot be read may be worth keeping */
 }
 
 /* Removes what was made of a new run, unless something is there that is worth keeping. */
