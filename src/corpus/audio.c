@@ -4,6 +4,7 @@
  */
 #include "corpus/audio.h"
 
+#include <errno.h>
 #include <math.h>
 #include <soxr.h>
 #include <stdbool.h>
@@ -183,6 +184,8 @@ static bool frames_exact(const struct mx_audio_file *file)
 /* The next frames of a file, into reader->block; 0 at the end. */
 static sf_count_t block_read(struct mx_audio_reader *reader, struct mx_audio_file *file, sf_count_t frames)
 {
+    /* After an error the next call would forget it, and go on behind the gap. */
+    if (file->handle != NULL && sf_error(file->handle) != SF_ERR_NO_ERROR) return 0;
     if (file->handle != NULL) return sf_readf_float(file->handle, reader->block, frames);
     const size_t count = (size_t)frames < file->left ? (size_t)frames : file->left; /* mono */
     if (count > 0) memcpy(reader->block, file->memory, count * sizeof reader->block[0]);
@@ -197,6 +200,7 @@ static void decoded_check(const struct mx_audio_file *file, const struct mx_audi
 {
     const double rate = file->info.samplerate;
     const int64_t all = report->frames * file->info.channels;
+    if (file->handle != NULL && sf_error(file->handle) == SF_ERR_SYSTEM) report->error = EIO;
     if (file->handle != NULL && sf_error(file->handle) != SF_ERR_NO_ERROR)
         mx_audio_refuse(report, MX_REJECT_UNREADABLE, "damaged after %.2f s: %s", report->seconds,
                         sf_strerror(file->handle));

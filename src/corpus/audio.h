@@ -54,6 +54,7 @@ struct mx_audio_options {
 struct mx_audio_report {
     enum mx_reject reject;
     char detail[192];                  /* why, in words with numbers; "" when the file is good */
+    int error;                         /* errno of the system that did not give its bytes; 0: they are what is wrong */
     char format[48];                   /* "WAV (Microsoft), Signed 16 bit PCM" */
     int rate, channels;                /* of the file */
     int64_t frames;                    /* of the file, really decoded */

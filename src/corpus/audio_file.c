@@ -169,6 +169,12 @@ static float full_scale_of(int format)
     }
 }
 
+static enum mx_reject unread(int error, struct mx_audio_report *report)
+{
+    report->error = error;
+    return mx_audio_refuse(report, MX_REJECT_UNREADABLE, "cannot read it: %s", strerror(error));
+}
+
 enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, struct mx_audio_report *report)
 {
     struct stat status;
@@ -178,7 +184,10 @@ enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, 
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return mx_audio_refuse(report, MX_REJECT_MISSING_FILE, "there is no such file");
-    if (fd < 0) return mx_audio_refuse(report, MX_REJECT_UNREADABLE, "cannot open it: %s", strerror(errno));
+    if (fd < 0) {
+        report->error = errno;
+        return mx_audio_refuse(report, MX_REJECT_UNREADABLE, "cannot open it: %s", strerror(report->error));
+    }
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         mx_audio_refuse(report, MX_REJECT_UNREADABLE, "it is not an ordinary file");
     else if (status.st_size == 0)
@@ -191,11 +200,18 @@ enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, 
     }
     const ssize_t got = pread(fd, head, sizeof head, 0);
     if (got < 0) {
-        mx_audio_refuse(report, MX_REJECT_UNREADABLE, "cannot read it: %s", strerror(errno));
+        unread(errno, report);
         close(fd);
         return report->reject;
     }
+    errno = 0;
     file->handle = sf_open_fd(fd, SFM_READ, &file->info, SF_TRUE); /* closes fd, also when it fails */
+    if (errno == EIO || errno == ENOMEM) {                         /* it may open all the same, with what it did get */
+        unread(errno, report);
+        if (file->handle != NULL) sf_close(file->handle);
+        file->handle = NULL;
+        return report->reject;
+    }
     if (file->handle == NULL) return unknown_explain(head, (size_t)got, report);
     file->full_scale = full_scale_of(file->info.format);
     format_describe(&file->info, report);

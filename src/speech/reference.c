@@ -4,6 +4,7 @@
  */
 #include "speech/reference.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,8 +68,9 @@ static int recording_read(struct listening *l, const struct mx_reference *r, con
                           struct mx_audio_report *report)
 {
     struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
+    char quoted[256];
     reading.seconds_max = MX_REFERENCE_SECONDS_MAX;
-    report->reject = MX_REJECT_NONE;
+    *report = (struct mx_audio_report){0};
     if (r->file == NULL && r->samples == NULL)
         return MX_FAIL(MX_ERR_ARGUMENT, "set file or samples of each struct mx_reference",
                        "a reference is neither a file nor samples");
@@ -78,6 +80,9 @@ static int recording_read(struct listening *l, const struct mx_reference *r, con
     const int rc = r->file != NULL ? mx_audio_load(l->reader, r->file, &reading, samples, count, report)
                                    : mx_audio_take(l->reader, "the reference", r->samples, r->count, r->rate, &reading,
                                                    samples, count, report);
+    if (rc == MX_ERR_DATA && report->error != 0) /* it is not the recording that is bad */
+        return MX_FAIL(report->error == ENOMEM ? MX_ERR_NO_MEMORY : MX_ERR_IO, "check the disk, then try again",
+                       "%s: %s", mx_string_quote(quoted, sizeof quoted, r->file), report->detail);
     return rc == MX_ERR_DATA && report->reject != MX_REJECT_NONE ? mx_error_hint("%s", advice(report->reject)) : rc;
 }
 
