@@ -6,7 +6,8 @@
 # bench/speech/*.c and bench/serve/*.c are programs, too: what scripts/bench_speech.sh and scripts/bench_serve.sh need
 # besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end),
-# tests/double, which is a shared library: a test double of CUDA, and tests/http, which only test_http_* take.
+# tests/double, which is a shared library: a test double of CUDA, tests/http, which only test_http_* take, and tests/sweep,
+# which only test_sweep_* take.
 
 # Tests that start threads or use devices, whose work runs in threads (regular expressions):
 # `ctest -L threads` runs them, `make tsan` under ThreadSanitizer.
@@ -72,7 +73,7 @@ function(mx_programs folder prefix out)
   if(mains)
     list(REMOVE_ITEM helpers ${mains})
   endif()
-  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|tests/http|bench/speech|bench/serve)/")
+  list(FILTER helpers EXCLUDE REGEX "/(tests/fuzz|tests/double|tests/http|tests/sweep|bench/speech|bench/serve)/")
 
   add_library(${prefix}_common INTERFACE)
   target_include_directories(${prefix}_common INTERFACE ${CMAKE_SOURCE_DIR}/${folder})
@@ -99,6 +100,8 @@ function(mx_programs folder prefix out)
         target_link_libraries(${name} PRIVATE commands)
       elseif(name MATCHES "^test_http_")
         target_link_libraries(${name} PRIVATE http_double)
+      elseif(name MATCHES "^test_sweep_")
+        target_link_libraries(${name} PRIVATE sweep)
       endif()
       target_link_libraries(${name} PRIVATE ${support} ${prefix}_common)
       list(APPEND names ${name})
@@ -150,6 +153,21 @@ function(mx_add_http_double)
   target_link_libraries(http_double PRIVATE test_common)
 endfunction()
 
+# What lets calls fail (tests/sweep): objects that stand in place of these functions of the C library for our own code and,
+# where no sanitizer stands there, for libraries.
+function(mx_add_sweep)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/sweep/*.c)
+  add_library(sweep OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(sweep PUBLIC test_common)
+  if(NOT MX_SANITIZE)
+    target_compile_definitions(sweep PRIVATE MX_SWEEP_LIBRARIES)
+  endif()
+  foreach(call malloc calloc realloc posix_memalign free pthread_create pthread_join fopen open openat opendir scandir
+               pipe2 eventfd socket read pread readdir mmap write pwrite fsync ftruncate rename link mkdir)
+    target_link_options(sweep INTERFACE -Wl,--wrap=${call})
+  endforeach()
+endfunction()
+
 # mx_test_limits(name [VARIABLE=value…])
 function(mx_test_limits name)
   set(plugins "")
@@ -194,6 +212,7 @@ function(mx_add_tests)
     endif()
     mx_add_double()
     mx_add_http_double()
+    mx_add_sweep()
     foreach(name ${names})
       add_test(NAME ${name} COMMAND ${name})
       mx_test_limits(${name})

@@ -76,11 +76,10 @@ uint32_t packed_frames(uint32_t row)
     return 3 + row;
 }
 
-void packed_append(struct mx_packed_writer *writer, uint32_t row)
+int packed_encode(const struct mx_packed_header *header, uint32_t row, struct mx_packed_buffer *buffer)
 {
     static float samples[PACKED_SAMPLES_MAX], mel[100], pitch[20];
     char id[16];
-    struct mx_packed_buffer buffer = {0};
     const int32_t tokens[] = {0, 2, 3, (int32_t)(2 + row % 4), 1};
     const bool good = row != PACKED_BROKEN;
     snprintf(id, sizeof id, "row-%u", row);
@@ -105,7 +104,13 @@ void packed_append(struct mx_packed_writer *writer, uint32_t row)
                                         .tokens = tokens,
                                         .samples = samples,
                                         .tensors = {mel, pitch}};
-    assert_int_equal(mx_packed_encode(mx_packed_writer_header(writer), &head, &view, &buffer), 0);
+    return mx_packed_encode(header, &head, &view, buffer);
+}
+
+void packed_append(struct mx_packed_writer *writer, uint32_t row)
+{
+    struct mx_packed_buffer buffer = {0};
+    assert_int_equal(packed_encode(mx_packed_writer_header(writer), row, &buffer), 0);
     assert_int_equal(mx_packed_writer_append(writer, &buffer), 0);
     mx_packed_buffer_release(&buffer);
 }

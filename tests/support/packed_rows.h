@@ -31,6 +31,8 @@ uint32_t packed_samples(uint32_t row);
 float packed_sample(uint32_t row, uint32_t i);
 uint32_t packed_frames(uint32_t row);
 
+/* The record of a row; may fail. */
+int packed_encode(const struct mx_packed_header *header, uint32_t row, struct mx_packed_buffer *buffer);
 void packed_append(struct mx_packed_writer *writer, uint32_t row);
 struct mx_packed_writer *packed_begin(const struct packed_place *fixture, enum mx_packed_kind kind,
                                       enum mx_packed_resume resume);
