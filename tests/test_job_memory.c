@@ -193,10 +193,17 @@ static int64_t hinted(const struct given *g, const char *word)
 
 /* ---- tests ---- */
 
-/* One limit goes down, the other one is more than enough. */
+/* One limit goes down, the other one is more than enough. Under ThreadSanitizer, whose business is the threads of a run, the
+ * byte that is missing is enough. */
 static void walk(struct given g, bool data)
 {
+#ifdef __SANITIZE_THREAD__
+    static const uint64_t below[] = {1};
+    const uint64_t parts = 0;
+#else
     static const uint64_t below[] = {1, 64, 255, 256, 65536};
+    const uint64_t parts = 6;
+#endif
     const uint64_t need = data ? g.needs.data : g.needs.model;
     uint64_t *const limit = data ? &g.data : &g.model;
     for (uint64_t more = 2; more-- > 0;) {
@@ -207,7 +214,7 @@ static void walk(struct given g, bool data)
         *limit = need - below[i];
         assert_false(agrees(g));
     }
-    for (uint64_t part = 6; part > 0; part -= 2) {
+    for (uint64_t part = parts; part > 0; part -= 2) {
         *limit = need / 8 * part;
         assert_false(agrees(g));
     }
