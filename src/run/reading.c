@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "corpus/packed.h"
+#include "myxtts/error.h"
 #include "run/job.h"
 
 static void option_add(struct mx_string *text, const char *name, const char *value)
@@ -37,7 +38,10 @@ void mx_job_advice_corpus(const struct mx_job *job, char pack[MX_ADVICE_PACK_BYT
 {
     const struct mx_settings_data *const d = &job->settings.data;
     struct mx_string text = {0};
-    if (mx_packed_detect(d->train_data)) return;
+    bool packed;
+    if (mx_packed_detect(d->train_data, &packed) < 0)
+        mx_error_clear(); /* it is advice, and the run says what is wrong */
+    if (packed) return;
     pack_command(d, &text);
     input->uncached = !d->caching;
     input->pack = NULL;
