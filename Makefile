@@ -131,10 +131,10 @@ bench-ops: ## measure the operations: speed and share of this machine's peak
 	$(call compile,--report $(BUILD))
 	@$(BUILD)/bench_ops
 
-bench-pipeline: ## compare the two-device pipeline with one device: overlap, utilisation and speed
+bench-pipeline: ## compare the two-device pipeline with one device: overlap, utilisation and speed; measure what auto-tune makes of a slow disk
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
-	@$(BUILD)/bench_pipeline
+	@status=0; $(BUILD)/bench_pipeline || status=1; scripts/bench_disk.sh $(BUILD) || status=1; exit $$status
 
 bench-cut: ## cut an hour of recordings whose truth is known with the base voice of 'make voices', and compare
 	$(DEPS) build

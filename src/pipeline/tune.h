@@ -40,7 +40,7 @@
 #define MX_TUNE_WARM   1
 #define MX_TUNE_ROUNDS 4
 extern const uint64_t mx_tune_steps[MX_TUNE_ROUNDS];
-#define MX_TUNE_LOOK      8   /* steps between two looks */
+#define MX_TUNE_LOOK      4   /* steps between two looks */
 #define MX_TUNE_WATCH     32  /* steps between two later rounds … */
 #define MX_TUNE_CALM      4   /* … of which this many in a row must be calm before anything is given back … */
 #define MX_TUNE_CALM_MOST 256 /* … or this many, after it had to be taken back repeatedly */
