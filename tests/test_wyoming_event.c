@@ -165,6 +165,11 @@ static void test_write(void **state)
     parse_all(text.data, text.length, 5, heard, sizeof heard);
     assert_string_equal(heard, "error(not\\x0a\\xffgood \"x\") audio-stop() ");
     mx_string_release(&text);
+    mx_wyoming_write_error(&text, "", "FORMAT"); /* no reason is not the lack of memory */
+    assert_int_equal(text.failure, 0);
+    parse_all(text.data, text.length, 5, heard, sizeof heard);
+    assert_string_equal(heard, "error() ");
+    mx_string_release(&text);
 }
 
 int main(void)

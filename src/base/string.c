@@ -331,6 +331,7 @@ int mx_string_append(struct mx_string *text, const char *fmt, ...)
 /* `blank`: tabs and line ends become a blank. */
 static void plain_append(struct mx_string *text, const char *plain, bool blank)
 {
+    mx_string_append(text, "%s", ""); /* an empty text is one, too */
     for (size_t left = strlen(plain); left > 0;) {
         const size_t step = mx_string_printable(plain, left);
         if (blank && (*plain == '\t' || *plain == '\n' || *plain == '\r'))
@@ -360,6 +361,7 @@ int mx_string_append_wrapped(struct mx_string *text, const char *words, size_t c
 {
     const size_t indent = strlen(prefix);
     bool line_empty = true;
+    mx_string_append(text, "%s", "");
     while (*words != '\0') {
         if (*words == '\n') {
             mx_string_append(text, "\n%s", prefix);
@@ -394,6 +396,7 @@ int mx_string_append_base64(struct mx_string *text, const void *data, size_t byt
     const unsigned char *const from = data;
     char line[1024];
     size_t n = 0;
+    mx_string_append(text, "%s", "");
     for (size_t at = 0; at < bytes; at += 3) {
         const size_t left = bytes - at;
         const uint32_t group = (uint32_t)from[at] << 16 | (left > 1 ? (uint32_t)from[at + 1] << 8 : 0) |

@@ -63,7 +63,7 @@ char *mx_string_quote(char *out, size_t size, const char *text);
 /* ---- a growing string ---- */
 /* {0} is empty and valid. After a failed append all further ones fail too, so a writer checks once, at the end. */
 struct mx_string {
-    char *data; /* zero-terminated once anything was appended; free with mx_string_release */
+    char *data; /* zero-terminated once anything was appended, even ""; free with mx_string_release */
     size_t length, capacity;
     int failure; /* 0 or the code of the first failure */
 };
