@@ -27,6 +27,7 @@
 #include "pipeline/advice_words.h"
 #include "pipeline/trace.h"
 #include "pipeline/tune.h"
+#include "support/cores.h"
 
 #define TIME  400 /* ns of the brute force */
 #define SPANS 60
@@ -603,6 +604,7 @@ static void test_trace(void **state)
     struct mx_device *devices[2];
     char path[] = "/tmp/mx_trace_XXXXXX", *json;
     size_t bytes;
+    two_cores_or_skip();
     assert_int_equal(mx_registry_open(mx_backends_cpu, &(struct mx_registry_options){.cpu_devices = 2}, &registry), 0);
     for (int d = 0; d < 2; d++) assert_int_equal(mx_registry_device_open(registry, d, 0, &devices[d]), 0);
     const int file = mkstemp(path);

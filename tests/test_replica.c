@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
+#include "support/cores.h"
 #include "train/device_batch.h"
 #include "train/networks.h"
 #include "train/replica.h"
@@ -42,6 +43,7 @@ static struct mx_acoustic_options network;
 static int group_open(void **state)
 {
     (void)state;
+    two_cores_or_exit();
     const struct mx_model_config config = mx_model_config_default(&small, 20, 2);
     network = mx_acoustic_options(&config, &room);
     const struct mx_registry_options options = {.cpu_devices = 2, .devices = {"cpu:0", "cpu:1"}, .device_count = 2};

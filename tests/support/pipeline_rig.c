@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "support/cores.h"
 
 #define BYTES (PIPELINE_RIG_WORDS * sizeof(uint32_t))
 
@@ -33,6 +34,7 @@ static void ring_make(struct mx_device *device, struct pipeline_rig_slot *slots,
 
 void pipeline_rig_open(struct pipeline_rig *rig, const struct mx_backend *const *backends)
 {
+    if (backends == NULL) two_cores_or_skip();
     pipeline_rig_open_on(rig, backends, &(struct mx_registry_options){.cpu_devices = backends ? 0 : 2});
 }
 

@@ -17,6 +17,7 @@
 #include "corpus/prepare.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
+#include "support/cores.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
 
@@ -126,6 +127,7 @@ static int parts_open(const struct mx_registry_options *devices)
 int training_open(void **state)
 {
     (void)state;
+    two_cores_or_exit();
     const struct mx_registry_options devices = {.cpu_devices = 2, .devices = {"cpu:0", "cpu:1"}, .device_count = 2};
     if (parts_open(&devices) < 0) return -1;
     small_corpus_make(training.folder, TRAINING_ROWS, 0);
