@@ -221,7 +221,9 @@ function(mx_add_tests)
       # newest are enough here. `make kernel-table` takes all.
       if(name STREQUAL "test_nvrtc")
         mx_test_limits(${name} "MYXTTS_TEST_ARCHS=70 80 120")
-        set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2)
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 FIXTURES_REQUIRED nvrtc)
+        add_test(NAME nvrtc COMMAND ${CMAKE_SOURCE_DIR}/scripts/nvrtc.sh ${CMAKE_BINARY_DIR})
+        set_tests_properties(nvrtc PROPERTIES TIMEOUT 600 FIXTURES_SETUP nvrtc)
       endif()
       # A portable build has several kernels for each operation; the test above took the best, these take the others.
       if(name MATCHES "^test_ops_")

@@ -6,8 +6,9 @@
  * Needs no GPU and nothing of CUDA to build.
  *
  * NVRTC: $MYXTTS_CUDA_NVRTC, or libnvrtc.so.13, .12, .11.2 where the loader looks, then in lib64 of $CUDA_HOME and
- * /usr/local/cuda. ptxas: in bin beside that lib64, then in $PATH. Without NVRTC the test is skipped (exit code 77),
- * without ptxas only what it would tell.
+ * /usr/local/cuda, then libnvrtc.so.12 in the folder venv here, where scripts/nvrtc.sh puts it. ptxas: in bin beside that
+ * lib64, then in $PATH. Without NVRTC the test is skipped (exit code 77), without ptxas only what it would tell.
+ * `test_nvrtc find` only says whether there is one, with its exit code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include "device/kernels/launch.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +90,17 @@ static void ptxas_find(void)
     }
 }
 
+/* The one of PyPI. */
+static bool nvrtc_find_installed(void)
+{
+    glob_t found;
+    const bool any =
+        glob("venv/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", GLOB_NOSORT, NULL, &found) == 0;
+    const bool good = any && nvrtc_take(dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL));
+    if (any) globfree(&found);
+    return good;
+}
+
 static bool nvrtc_find(void)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
@@ -103,7 +116,7 @@ static bool nvrtc_find(void)
             if (roots[r][0]) ptxas_at(tools);
             return true;
         }
-    return false;
+    return nvrtc_find_installed();
 }
 
 static bool arch_asked(int arch)
@@ -340,15 +353,18 @@ static void test_table(void **state)
         print_message("compute_%d: %s\n", archs[i], outcomes[i].known ? "compiles" : missing_reason(archs[i]));
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_compiles),
         cmocka_unit_test(test_fits),
     };
-    if (!nvrtc_find()) {
-        fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2)\n");
+    const bool found = nvrtc_find();
+    if (count > 1 && strcmp(arguments[1], "find") == 0) return found ? 0 : 1;
+    if (!found) {
+        fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2); 'scripts/nvrtc.sh FOLDER' takes "
+                        "it from PyPI into this build folder\n");
         return SKIPPED;
     }
     if (!ptxas[0]) ptxas_find();
