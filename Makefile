@@ -12,13 +12,14 @@ FUZZ       ?= 20#         seconds per fuzz target
 CHAOS_ROUNDS ?= 30#       number of chaos rounds
 CHAOS_SEED ?= 1#          the seed that they are drawn from
 CHAOS_ROUND ?= #          run only this round
+CHECK      ?= #           run only these steps of check-all (regular expression): clean-say|fuzz
 TEXT       ?= Good morning.# what `make say` speaks
 VOICE      ?= #           who says it: an installed voice or speaker; the base voice if empty
 INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make package` install
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -74,6 +75,9 @@ chaos: ## kill trainings or take away their disk, data or devices at random mome
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
 	@scripts/chaos.sh $(BUILD) $(strip $(CHAOS_ROUNDS)) $(strip $(CHAOS_SEED)) $(strip $(CHAOS_ROUND))
+
+check-all: ## run everything that is too slow for .ci/run, in a day or so; continues if stopped; writes docs/*/tested.md
+	@scripts/check_all.sh $(BUILD) '$(strip $(CHECK))'
 
 soak: ## 10,000 requests of many clients, some of them rude, to one server: all answers right, memory and descriptors flat
 	$(DEPS) build test
@@ -226,9 +230,10 @@ oclgrind: ## check the OpenCL kernels for GPUs with Oclgrind, for memory errors 
 	$(call compile,--report $(BUILD))
 	@scripts/oclgrind.sh $(BUILD)
 
-kernel-table: ## list registers and shared memory of each kernel for each GPU generation, in build/kernels.md (needs NVRTC)
+kernel-table: ## list registers and shared memory of each kernel for each GPU generation, in build/kernels.md (with ptxas of CUDA)
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
+	@scripts/nvrtc.sh $(BUILD)
 	@cd $(BUILD) && ./test_nvrtc
 
 tsan: ## run the threaded tests under ThreadSanitizer, in build/tsan
