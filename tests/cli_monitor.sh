@@ -110,6 +110,11 @@ restored() {
     check "$1: keys echo" grep -qx $'echo\r' terminal.out
 }
 
+if ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    echo "not tested: the view on a terminal, because script(1) has none to give (is /dev/pts mounted?)"
+    finish
+    exit
+fi
 on_terminal q "TERM=xterm '$program' monitor run"
 restored q
 check "q: exit code 0" grep -q 'code=0' terminal.out

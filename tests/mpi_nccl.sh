@@ -15,6 +15,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 
 double=$(dirname "$program")/libcuda_double.so
 if [ ! -e "$double" ]; then skip "the tests were not built ($double is not there)"; fi
+if ! [ -w /dev/shm ]; then skip "the double of NCCL needs shared memory (/dev/shm)"; fi
 export MYXTTS_CUDA_DRIVER=$double MYXTTS_CUDA_NVRTC=$double MYXTTS_CUDA_CUBLAS=$double MYXTTS_CUDA_NVML=$double
 export MYXTTS_CUDA_NCCL=$double MYXTTS_CACHE=$folder/cache
 unset CUDA_VISIBLE_DEVICES MYXTTS_SUMS
