@@ -230,10 +230,9 @@ oclgrind: ## check the OpenCL kernels for GPUs with Oclgrind, for memory errors 
 	$(call compile,--report $(BUILD))
 	@scripts/oclgrind.sh $(BUILD)
 
-kernel-table: ## list registers and shared memory of each kernel for each GPU generation, in build/kernels.md (with ptxas of CUDA)
+kernel-table: ## list registers and shared memory of each kernel for each GPU generation, in build/kernels.md (needs CUDA's NVRTC and ptxas)
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
-	@scripts/nvrtc.sh $(BUILD)
 	@cd $(BUILD) && ./test_nvrtc
 
 tsan: ## run the threaded tests under ThreadSanitizer, in build/tsan
@@ -263,7 +262,7 @@ tidy: ## run clang-tidy on all sources
 	$(call compile,$(BUILD)/clang,-DCMAKE_C_COMPILER=clang -DMX_WERROR=1)
 	@printf '%s\n' $(filter %.c,$(SOURCES)) | xargs -P "$$(nproc)" -n 1 scripts/tidy.sh $(BUILD)/clang
 
-coverage: ## count the executed lines of each source file after the tests, in build/coverage
+coverage: ## count the executed lines of each room and of the worst files after the tests, in build/coverage
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/coverage,-DMX_COVERAGE=1)
 	@find $(BUILD)/coverage -name '*.gcda' -delete

@@ -7,7 +7,7 @@
  *
  * NVRTC: $MYXTTS_CUDA_NVRTC, or libnvrtc.so.13, .12, .11.2 where the loader looks, then in lib64 of $CUDA_HOME and
  * /usr/local/cuda, then libnvrtc.so.12 in the folder venv here, where scripts/nvrtc.sh puts it. ptxas: in bin beside that
- * lib64, then in $PATH. Without NVRTC the test is skipped (exit code 77), without ptxas only what it would tell.
+ * lib64, then in $PATH, but not for the one in venv, whose version is another. Without NVRTC the test is skipped (exit code 77), without ptxas only what it would tell.
  * `test_nvrtc find` only says whether there is one, with its exit code.
  */
 #include <setjmp.h>
@@ -101,7 +101,7 @@ static bool nvrtc_find_installed(void)
     return good;
 }
 
-static bool nvrtc_find(void)
+static bool nvrtc_find(bool *installed)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
     const char *const given = getenv("MYXTTS_CUDA_NVRTC");
@@ -116,7 +116,8 @@ static bool nvrtc_find(void)
             if (roots[r][0]) ptxas_at(tools);
             return true;
         }
-    return nvrtc_find_installed();
+    *installed = nvrtc_find_installed();
+    return *installed;
 }
 
 static bool arch_asked(int arch)
@@ -360,14 +361,15 @@ int main(int count, char **arguments)
         cmocka_unit_test(test_compiles),
         cmocka_unit_test(test_fits),
     };
-    const bool found = nvrtc_find();
+    bool installed = false;
+    const bool found = nvrtc_find(&installed);
     if (count > 1 && strcmp(arguments[1], "find") == 0) return found ? 0 : 1;
     if (!found) {
         fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2); 'scripts/nvrtc.sh FOLDER' takes "
                         "it from PyPI into this build folder\n");
         return SKIPPED;
     }
-    if (!ptxas[0]) ptxas_find();
+    if (!ptxas[0] && !installed) ptxas_find();
     mx_kernel_tuning_choose(&tuning, false, 0, 1024);
     return cmocka_run_group_tests(tests, setup, NULL);
 }
