@@ -125,20 +125,20 @@ english_lines() {
 for command in '' $("$program" --help | awk '/^Commands:/ { on = 1; next } on && /^  [a-z]/ { print $1 } /^Options:/ { on = 0 }'); do
     [ "$command" = help ] && continue
     # shellcheck disable=SC2086
-    persian $command --help >help.txt
+    persian $command --help all >help.txt
     english_lines <help.txt >lines
     check "myxtts $command --help: English lines: $(head -3 lines)" test ! -s lines
-    check "myxtts $command --help has Persian titles" grep -q '^گزینه‌ها:$' help.txt
+    check "myxtts $command --help has Persian titles" grep -qE '^(گزینه‌ها|آنچه در آغاز لازم است):$' help.txt
     # shellcheck disable=SC2086
-    "$program" $command --help >english.txt
+    "$program" $command --help all >english.txt
     check "myxtts $command --help without it is English" bash -c '! grep -P "\p{Arabic}" english.txt'
     check "both pages have the same flags" diff <(grep -oE '^  (-., |    )--[a-z-]+' help.txt) <(grep -oE '^  (-., |    )--[a-z-]+' english.txt)
 done
-check "lines of English are noticed" test "$("$program" train --help | english_lines | wc -l)" -ge 50
+check "lines of English are noticed" test "$("$program" train --help all | english_lines | wc -l)" -ge 50
 env LC_ALL=fa_IR.UTF-8 "$program" help train >help.txt
-check "LC_ALL, and the command help" grep -q '^گزینه‌ها:$' help.txt
+check "LC_ALL, and the command help" grep -qE '^(گزینه‌ها|آنچه در آغاز لازم است):$' help.txt
 LC_ALL='' LC_MESSAGES='' LANG=en_US.UTF-8 LANGUAGE=fa "$program" train --help >help.txt
-check "LANGUAGE" grep -q '^گزینه‌ها:$' help.txt
+check "LANGUAGE" grep -qE '^(گزینه‌ها|آنچه در آغاز لازم است):$' help.txt
 
 # ---- settings ----
 persian config --output persian.yaml 2>messages

@@ -53,7 +53,7 @@ mv elsewhere.safetensors base.voice.safetensors
 # ---- speaking ----
 say=(--device cpu:0 --text 'The tone number a.' --seed 3)
 done_with synth --checkpoint one "${say[@]}" --output run.wav
-done_with export one --output whole.voice.safetensors
+done_with export one --precision fp32 --output whole.voice.safetensors
 done_with synth --checkpoint whole.voice.safetensors "${say[@]}" --output whole.wav
 check "a whole voice says what the run says" cmp run.wav whole.wav
 done_with export one --adapter --precision fp32 --output exact.voice.safetensors
@@ -69,7 +69,7 @@ done_with inspect ann.voice.safetensors
 check "inspect shows the base" grep -q "adapters    on base.voice.safetensors, hash $(text base.voice.safetensors hash)" stdout
 done_with inspect base.voice.safetensors
 check "and the hash of a file" grep -q "hash        $(text base.voice.safetensors hash)" stdout
-done_with export ann.voice.safetensors --output again.voice.safetensors
+done_with export ann.voice.safetensors --precision fp32 --output again.voice.safetensors
 done_with synth --checkpoint again.voice.safetensors "${say[@]}" --output again.wav
 done_with synth --checkpoint ann.voice.safetensors "${say[@]}" --output ann.wav
 check "a whole voice of an adapter says what the adapter says" cmp ann.wav again.wav

@@ -92,13 +92,13 @@ check "nothing is left" grep -q 'step 12 was the last one: nothing is left to do
 best=$(sed -n 's/.*"best":{"step":\([0-9]*\),.*/\1/p' learned/run.json)
 check "the best is an early one: $best" test "$best" -lt 12
 mkdir newest best last again
-done_with export learned --output newest/v.voice.safetensors
-done_with export "learned/checkpoints/step-$(printf %08d "$best").safetensors" --output best/v.voice.safetensors
+done_with export learned --precision fp32 --output newest/v.voice.safetensors
+done_with export "learned/checkpoints/step-$(printf %08d "$best").safetensors" --precision fp32 --output best/v.voice.safetensors
 check "the best is exported" cmp newest/v.voice.safetensors best/v.voice.safetensors
-done_with export learned/checkpoints/step-00000012.safetensors --output last/v.voice.safetensors
+done_with export learned/checkpoints/step-00000012.safetensors --precision fp32 --output last/v.voice.safetensors
 check "and not the last" test "$(cmp newest/v.voice.safetensors last/v.voice.safetensors | wc -l)" -eq 1
 rm learned/checkpoints/best.safetensors
-done_with export learned --output again/v.voice.safetensors
+done_with export learned --precision fp32 --output again/v.voice.safetensors
 check "without the best, the newest, with a warning" grep -q 'the newest checkpoint speaks instead' stderr
 check "which is the last" cmp again/v.voice.safetensors last/v.voice.safetensors
 # A run that is still learning when its steps are over says so.

@@ -38,7 +38,9 @@ refused 3 "'\$'" 'train the voice on text without it' export german --format pip
 refused 3 "'\$'" 'train the voice on text without it' export german --format sherpa --output voice
 if "$program" train --quiet --train-data tones --output phonemes "${small[@]}" --set data.tokens=phonemes --part both --steps 1 --epochs 1 \
     >stdout 2>stderr; then
-    refused 1 'reads phonemes' "add '--words FILE'" export phonemes --format sherpa --output voice
+    done_with export phonemes --format sherpa --output found
+    check "words are found without a list" test "$(grep -c . found/lexicon.txt)" -gt 300
+    check "and the limits are told" grep -q "sherpa-onnx leaves out all others, so give your texts with '--words FILE'" stderr
     printf '!!!\n' >marks.txt
     refused 2 'no word that the voice can say' 'language of the voice' export phonemes --format sherpa --output none --words marks.txt
     check "no file without words" test -z "$(ls none)"
@@ -78,7 +80,7 @@ done_with export mute --vocoder vocoder --format piper --output joined
 check "a voice with the vocoder of another run" test -s joined/voice.onnx
 
 # ---- from a voice file ----
-done_with export run --output run.voice.safetensors
+done_with export run --precision fp32 --output run.voice.safetensors
 done_with export run.voice.safetensors --format piper --output again
 check "a voice file gives the graph of its run" cmp again/voice.onnx piper/voice.onnx
 check "and its settings" cmp again/voice.onnx.json piper/voice.onnx.json

@@ -43,7 +43,7 @@ done_with train --resume parts
 check "it goes on bit for bit" cmp one/$last parts/$last
 done_with synth --checkpoint one --device cpu:0 --text 'The tone number a.' --output spoken.wav
 check "and speaks" test "$(stat -c %s spoken.wav)" -gt 1000
-done_with export one --output one.voice.safetensors
+done_with export one --precision fp32 --output one.voice.safetensors
 check "and exports" test -s one.voice.safetensors
 refused 1 'cannot change which parameters learn' "omit '--freeze'" train --resume parts --freeze 'decoder.*'
 

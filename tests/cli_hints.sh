@@ -20,6 +20,25 @@ refused 1 'the section of the setting is missing' 'write section.key=value' conf
 refused 1 "unknown option '--epochs'" "'--epochs' is an option of 'myxtts train'" serve base --epochs 3
 refused 1 "unknown option '--port'" "write '--listen 127.0.0.1:PORT'" serve base --port 80
 
+# ---- what people need first, and the rest under headings ----
+for command in train profile synth serve; do
+    done_with "$command" --help
+    own=$(sed -n '/^What people need first:/,/^Options of all commands/p' stdout | grep -cE '^  (-., |    )--')
+    check "$command --help has a few options, not $own" test "$own" -ge 5 -a "$own" -le 11
+    check "and says where the others are" grep -qE "^'myxtts $command --help all' shows all [0-9]+ options" stdout
+    all=$(sed -n 's/.*shows all \([0-9]*\) options.*/\1/p' stdout)
+    done_with help "$command" all
+    sed '/^Options of all commands/,$d' stdout >all
+    check "$command --help all has them" test "$(grep -cE '^  (-., |    )--' all)" -eq "$all"
+    check "each once" test -z "$(grep -oE '^  (-., |    )--[a-z-]+' all | sed 's/.*--//' | sort | uniq -d)"
+    check "with headings" grep -q '^For experts:$' all
+    # A name in the table of headings that is no option would be lost without a word.
+    perl -0777 -ne 'my ($table) = /mx_headings_'"$command"'\[\] = \{(.*?)\n\};/s;
+        while ($table =~ /\{[^,]+,\s*((?:"[^"]*"\s*)+)\}/g) { my $n = join("", $1 =~ /"([^"]*)"/g); print "$_\n" for split(" ", $n) }' \
+        "$here/../src/cli/headings.c" | while read -r name; do grep -qE -- "--$name( |\$)" all || echo "$name"; done >lost
+    check "$command: every name in the table is an option" test ! -s lost
+done
+
 # ---- something else in its place ----
 tones tones 24
 rm -r -- tones/wavs/.??* 2>/dev/null

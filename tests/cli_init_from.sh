@@ -83,7 +83,7 @@ check "adapters with new symbols go on bit for bit" cmp adapted/checkpoints/step
 
 # ---- bad input ----
 refused 1 'freezes encoder.token.weight, which has new rows to learn' 'leave it out' "${start[@]}" --train-data second --output refused --freeze 'encoder.*'
-done_with export base --output fixed.voice.safetensors --fixed-speakers
+done_with export base --precision fp32 --output fixed.voice.safetensors --fixed-speakers
 refused 2 'cannot listen to recordings, which training needs' "without '--fixed-speakers'" train --init-from fixed.voice.safetensors \
     "${options[@]}" --train-data first --output refused --adapter-rank 2
 

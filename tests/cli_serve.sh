@@ -55,8 +55,8 @@ check "nine texts were spoken" grep -q 'spoke 9 texts (0 failed, 0 cancelled by 
 
 # ---- without batching; two voices; a folder of voice files ----
 mkdir voices
-done_with export run --output voices/b.voice.safetensors --name 'Voice B'
-done_with export run --output voices/a.voice.safetensors --name 'Voice A'
+done_with export run --precision fp32 --output voices/b.voice.safetensors --name 'Voice B'
+done_with export run --precision fp32 --output voices/a.voice.safetensors --name 'Voice A'
 serve run voices --listen 127.0.0.1:0 --batch 1 || exit 1
 check "the first voice" grep -q "voice 'run'" server
 check "voice files in the order of their names" test "$(grep -o "voice 'Voice-.'" server | tr -d '\n')" = "voice 'Voice-A'voice 'Voice-B'"

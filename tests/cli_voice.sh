@@ -35,7 +35,7 @@ check "a refusal writes nothing" test ! -e ann.voice.safetensors -a ! -e p -a ! 
 
 # ---- in fp32 it is the run, bit for bit ----
 mkdir elsewhere # a voice needs nothing beside it
-done_with export run --output elsewhere/ann.voice.safetensors
+done_with export run --precision fp32 --output elsewhere/ann.voice.safetensors
 check "tells what it wrote" grep -q \
     '^elsewhere/ann.voice.safetensors: ann, fp32, 2 speakers, with a vocoder, [0-9.]* MB$' stderr
 check "without a warning" test "$(wc -l <stderr)" -eq 1
@@ -65,9 +65,9 @@ check "so does an export for Piper" cmp piper-run/voice.onnx piper-voice/voice.o
 
 # ---- bf16, name, licence ----
 about=(--precision bf16 --name 'Ann of the tones' --licence CC-BY-4.0 --attribution 'The makers of tones')
-done_with export run --output small.voice.safetensors "${about[@]}"
+done_with export run --precision fp32 --output small.voice.safetensors "${about[@]}"
 check "bf16 is smaller" test "$(stat -c %s small.voice.safetensors)" -lt "$(($(stat -c %s "$voice") * 2 / 3))"
-done_with export "$voice" --output again.voice.safetensors "${about[@]}"
+done_with export "$voice" --precision fp32 --output again.voice.safetensors "${about[@]}"
 check "a voice file can be exported again" cmp small.voice.safetensors again.voice.safetensors
 done_with export small.voice.safetensors --output kept.voice.safetensors --precision bf16
 check "it keeps what it says of itself" cmp small.voice.safetensors kept.voice.safetensors
@@ -77,12 +77,12 @@ check "the same voice speaks the same" cmp small.wav again.wav
 check "rounding changes the samples" test "$(cksum <small.wav)" != "$(cksum <high.wav)"
 
 # ---- without the part that listens ----
-done_with export run --output fixed.voice.safetensors --fixed-speakers
+done_with export run --precision fp32 --output fixed.voice.safetensors --fixed-speakers
 check "tells so" grep -q ': fixed, fp32, 2 fixed speakers, ' stderr
 check "smaller" test "$(stat -c %s fixed.voice.safetensors)" -lt "$(stat -c %s "$voice")"
 done_with synth --checkpoint fixed.voice.safetensors --speaker low --text 'The tone number a.' --output fixed.wav
 check "its own speakers sound like in the run" cmp low.wav fixed.wav
-done_with export fixed.voice.safetensors --output refixed.voice.safetensors
+done_with export fixed.voice.safetensors --precision fp32 --output refixed.voice.safetensors
 check "it stays so" cmp fixed.voice.safetensors refixed.voice.safetensors
 done_with export fixed.voice.safetensors --format piper --output piper-fixed
 check "Piper needs no more" cmp piper-run/voice.onnx piper-fixed/voice.onnx
@@ -118,7 +118,7 @@ done_with synth --checkpoint alone.voice.safetensors --text 'The tone number a.'
 done_with synth --checkpoint any.voice.safetensors --text 'The tone number a.' --output any.wav
 check "one speaker: it speaks the same" cmp alone.wav any.wav
 done_with eval --checkpoint alone.voice.safetensors --data tones --limit 4
-done_with export alone-run --output full.voice.safetensors
+done_with export alone-run --precision fp32 --output full.voice.safetensors
 check "one speaker: fp32 has all of the run" grep -q ': full, fp32, 1 speaker, ' stderr
 refused 1 'contradict each other' 'omit' export alone-run --output b.voice.safetensors --fixed-speakers --any-speaker
 refused 1 "'--any-speaker' is not for '--format piper'" 'without' export run --format piper --output p --any-speaker
@@ -162,22 +162,22 @@ refused 1 'is a file, and a run continues from its folder' "'--init-from small.v
 refused 1 'not a folder' 'train' report small.voice.safetensors
 
 # ---- voices with less ----
-done_with export mute --output mute.voice.safetensors
+done_with export mute --precision fp32 --output mute.voice.safetensors
 check "no vocoder" grep -q 'no vocoder: Griffin-Lim speaks' stderr
 done_with inspect mute.voice.safetensors
 check "inspect says so" grep -q '^  vocoder  *none: Griffin-Lim' stdout
 done_with synth --checkpoint mute.voice.safetensors --text 'A tone.' --output mute.wav
-done_with export mute --vocoder vocoder --output joined.voice.safetensors
+done_with export mute --vocoder vocoder --precision fp32 --output joined.voice.safetensors
 check "or that of another run" grep -q 'with a vocoder' stderr
 done_with synth --checkpoint mute --vocoder vocoder --text 'A tone.' --output run.wav
 done_with synth --checkpoint joined.voice.safetensors --text 'A tone.' --output voice.wav
 check "which then speaks" cmp run.wav voice.wav
 rm mute/voices/001.wav
-done_with export mute --output mute.voice.safetensors
+done_with export mute --precision fp32 --output mute.voice.safetensors
 check "one recording is missing" grep -q "there is no recording of the speaker 'low': it gets no particular voice" stderr
 refused 2 "no recording of 'low'" 'speaker-wav' synth --checkpoint mute.voice.safetensors --speaker low --text a --output a.wav
 rm -r mute/voices
-done_with export mute --output mute.voice.safetensors
+done_with export mute --precision fp32 --output mute.voice.safetensors
 check "all recordings are missing" grep -q "no recording of 2 speakers, the first of them is 'high'" stderr
 done_with synth --checkpoint mute.voice.safetensors --text 'A tone.' --output mute.wav
 check "no temporary file is left" test -z "$(find . -name '*.tmp*')"
@@ -191,7 +191,7 @@ refused 2 'do not match its hash' 'export the voice again' synth --checkpoint fl
 refused 2 'do not match its hash' 'export the voice again' inspect flipped.voice.safetensors
 refused 2 'do not match its hash' 'export the voice again' train --train-data tones --output new --init-from flipped.voice.safetensors
 check "nothing was spoken or trained" test ! -e a.wav -a ! -e new/checkpoints
-done_with export "$voice" --output flipped.voice.safetensors
+done_with export "$voice" --precision fp32 --output flipped.voice.safetensors
 done_with inspect flipped.voice.safetensors
 check "an existing file is replaced; the name of the voice stays" grep -q "^  voice  *ann$" stdout
 

@@ -111,7 +111,7 @@ done_with export base --output again.voice.safetensors --precision bf16
 check "export" cmp voices/base.voice.safetensors again.voice.safetensors
 done_with export tin --format vocoder --output tin.safetensors --precision bf16
 check "export of a vocoder" cmp voices/tin.safetensors tin.safetensors
-done_with export run --vocoder tin --output other.voice.safetensors
+done_with export run --vocoder tin --precision fp32 --output other.voice.safetensors
 done_with train --quiet --train-data tones --output from "${small[@]}" --init-from base --steps 1 --epochs 1
 check "train --init-from" grep -q "weights from $folder/voices/base.voice.safetensors" from/log.txt
 done_with train --quiet --train-data tones --output with "${small[@]}" --vocoder tin --part both --steps 1 --epochs 1
@@ -127,8 +127,8 @@ refused 2 "no installed voice of that name" 'installed are: base, tin; ' serve n
 refused 2 'config.yaml' '.' train --resume base
 
 # ---- several voices ----
-done_with export run --output more/high.voice.safetensors --name again
-done_with export run --output more/low.voice.safetensors --name third
+done_with export run --precision fp32 --output more/high.voice.safetensors --name again
+done_with export run --precision fp32 --output more/low.voice.safetensors --name third
 export MYXTTS_VOICES=$folder/voices:$folder/more
 refused 1 "'high' means several installed voices" "'high/' (the file), 'base/high', 'high/high', 'low/high'" \
     synth --voice high "${text[@]}" --output a.wav
@@ -188,7 +188,7 @@ refused 2 'cut.voice.safetensors' 'get it again' synth --voice cut "${text[@]}" 
 
 # ---- languages that a checkpoint does not know ----
 mkdir foreign
-done_with export run --output foreign/set.voice.safetensors --speaker-language high=es --speaker-language low=English
+done_with export run --precision fp32 --output foreign/set.voice.safetensors --speaker-language high=es --speaker-language low=English
 MYXTTS_VOICES=$folder/foreign done_with voices
 check "as given" grep -q '^  high  *Spanish ' stdout
 check "by name, too" grep -q '^  low  *English ' stdout

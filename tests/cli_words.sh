@@ -53,11 +53,11 @@ show() {
     "$program" synth --show-phonemes "$@" 2>stderr | sed -n 's/^words *//p'
 }
 check "in a run" test "$(show --checkpoint run --text 'The tone.')" = 'the bell.'
-done_with export run --output bell.voice.safetensors
+done_with export run --precision fp32 --output bell.voice.safetensors
 check "in a voice file" test "$(show --checkpoint bell.voice.safetensors --text 'The tone.')" = 'the bell.'
 check "which does not name the file" test "$(grep -c bell.txt bell.voice.safetensors)" = 0
 check "other words go first" test "$(show --checkpoint run --lexicon horn.txt --text 'The tone.')" = 'the horn.'
-done_with export run --lexicon horn.txt --output horn.voice.safetensors
+done_with export run --lexicon horn.txt --precision fp32 --output horn.voice.safetensors
 check "and into a voice file" test "$(show --checkpoint horn.voice.safetensors --text 'The tone.')" = 'the horn.'
 done_with synth --checkpoint run --text 'The tone number a.' --output a.wav
 done_with synth --checkpoint run --lexicon horn.txt --text 'The tone number a.' --output b.wav

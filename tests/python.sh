@@ -208,7 +208,7 @@ for kind in "${pythons[@]}"; do
 done
 
 # ---- a voice file, from its path and from memory ----
-done_with export run --output small.voice.safetensors
+done_with export run --precision fp32 --output small.voice.safetensors
 done_with synth --checkpoint small.voice.safetensors --text "$text" --output file.wav
 "$python" - >stdout 2>stderr <<'PYTHON'
 import myxtts, wave

@@ -100,6 +100,15 @@ static void test_forms(void **state)
         {"wavs/a.wav|At 9 he|At nine he\nwavs/b.wav|In 10 days|In ten days", "path|raw|normalised",
          MX_MANIFEST_FILELIST, "wavs/a", "At nine he", "default"},
         {"a.wav|Hello there\nb.wav|Good day", "path|text", MX_MANIFEST_FILELIST, "a", "Hello there", "default"},
+        {"client_id\tpath\tsentence\tlocale\nann\twavs/a.wav\tHello, there\ten\nbob\tb.wav\tGood day\ten",
+         "client_id|path|sentence|locale", MX_MANIFEST_TSV, "wavs/a", "Hello, there", "ann"},
+        {"id,text\na,Hello there\nb,Good day", "id,text", MX_MANIFEST_CSV, "a", "Hello there", "default"},
+        {"file_name,transcription,speaker\n\"wavs/a.wav\", \"She said \"\"hi, you\"\"\" ,ann\nb.wav,Good day,bob",
+         "file_name,transcription,speaker", MX_MANIFEST_CSV, "wavs/a", "She said \"hi, you\"", "ann"},
+        {"path,text,id\nb,one,a\n", "path,text,id", MX_MANIFEST_CSV, "b", "one", "default"},
+        /* These are not headers with commas or tabs. */
+        {"a|path, text, speaker\nb|Good day", "id|text", MX_MANIFEST_LJSPEECH, "a", "path, text, speaker", "default"},
+        {"a|Good\tday\nb|path\ttext", "id|text", MX_MANIFEST_LJSPEECH, "a", "Good\tday", "default"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct mx_manifest *const manifest = parse(*state, cases[i].text);
@@ -108,7 +117,10 @@ static void test_forms(void **state)
                             mx_manifest_format_name(cases[i].format));
         assert_int_equal(manifest->rejected, 0);
         row_is(manifest, 0, cases[i].first_id, cases[i].first_text, cases[i].first_speaker,
-               cases[i].format == MX_MANIFEST_COQUI ? 2 : 1);
+               cases[i].format == MX_MANIFEST_COQUI || cases[i].format == MX_MANIFEST_TSV ||
+                       cases[i].format == MX_MANIFEST_CSV
+                   ? 2
+                   : 1);
         mx_manifest_close(manifest);
     }
 }
@@ -130,7 +142,7 @@ static void test_forced_format(void **state)
     enum mx_manifest_format format;
     assert_int_equal(mx_manifest_format_parse("Piper", &format), 0);
     assert_int_equal(format, MX_MANIFEST_PIPER);
-    assert_int_equal(mx_manifest_format_parse("csv", &format), MX_ERR_CONFIG);
+    assert_int_equal(mx_manifest_format_parse("xml", &format), MX_ERR_CONFIG);
     assert_non_null(strstr(mx_error_last()->hint, "filelist"));
 }
 

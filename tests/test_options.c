@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "cli/headings.c"
 #include "cli/options.c"
 #include "cli/setting_flags.c"
 

@@ -15,6 +15,7 @@
 #include "base/string.h"
 #include "cli/command.h"
 #include "cli/export_voice.h"
+#include "cli/export_words.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
 #include "export/symbols.h"
@@ -63,8 +64,9 @@ static const struct mx_option options[] = {
         "Write only what a run with '--adapter-rank' has learned. The small file speaks wherever the base of the "
         "run, which it knows by its hash, is installed, lies in the same folder, or is named by the environment "
         "variable MYXTTS_BASE.")},
-    {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "fp32; with '--adapter' bf16",
-                      "Numbers of a voice file: bf16 halves the size and rounds each weight to 8 binary digits.")},
+    {MX_OPTION_CHOICE(struct values, precision, "precision", "PRECISION", precisions, "bf16",
+                      "Numbers of a voice file: bf16 has half the size of fp32 and rounds each weight to 8 binary "
+                      "digits; with fp32 it speaks exactly like the run.")},
     {MX_OPTION_FLAG(struct values, fixed, "fixed-speakers",
                     "Leave out the part of the network that listens to recordings: the voice file is smaller, and "
                     "nobody can make it imitate other people. A bf16 file of one speaker is written so by itself.")},
@@ -82,10 +84,10 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", "the first language of the voice",
                       "Language that the voice speaks there: en, fa, es, fr, de, it, ru or any other language of "
                       "espeak-ng.")},
-    {MX_OPTION_STRING(
-        struct values, words, "words", "FILE", NULL,
-        "Text or list of words whose phonemes go into lexicon.txt. Required for sherpa-onnx if the voice reads "
-        "phonemes.")},
+    {MX_OPTION_STRING(struct values, words, "words", "FILE", "frequent words of the language",
+                      "For sherpa-onnx, if the voice reads phonemes: text or list of words whose phonemes go into "
+                      "lexicon.txt. It says "
+                      "no other words.")},
     MX_VOICE_OPTION_LEXICON(struct values),
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
                       "Take the vocoder from this run folder, checkpoint, voice file or installed voice.")},
@@ -98,7 +100,7 @@ static const struct mx_option options[] = {
 };
 
 static const struct mx_example examples[] = {
-    {"myxtts export my-run --output ann.voice.safetensors --precision bf16 --licence CC-BY-4.0",
+    {"myxtts export my-run --output ann.voice.safetensors --licence CC-BY-4.0",
      "writes everything that speaking needs into one small file"},
     {"myxtts synth --checkpoint ann.voice.safetensors --text 'Hello there.' --output hello.wav",
      "speaks with that file"},
@@ -107,8 +109,10 @@ static const struct mx_example examples[] = {
      "writes what a run with adapters has learned, for everybody who has its base"},
     {"myxtts export my-run --format piper --output my-voice", "writes my-voice/voice.onnx and its settings for Piper"},
     {"piper --model my-voice/voice.onnx --output-file hello.wav 'Hello there.'", "speaks with the voice in Piper"},
+    {"myxtts export my-run --format sherpa --output my-voice",
+     "writes the voice, its symbols and the phonemes of frequent words for sherpa-onnx"},
     {"myxtts export my-run --format sherpa --words words.txt --output my-voice",
-     "writes the voice, its symbols and the phonemes of these words for sherpa-onnx"},
+     "the same with the words of a text of one's own"},
 };
 
 /* Everything that is opened; see job_close. */
@@ -291,8 +295,7 @@ static int usage_check(const struct values *v, const struct mx_option_list *oper
 
 static enum mx_dtype precision_of(const struct values *v)
 {
-    const char *const usual = v->adapter ? "bf16" : "fp32";
-    return strcmp(v->precision != NULL ? v->precision : usual, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32;
+    return v->precision == NULL || strcmp(v->precision, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32;
 }
 
 /* A small file of one speaker does without listening: it would imitate nobody well, and speaks as its speaker by the
@@ -380,10 +383,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         MX_RAISE(MX_ERR_USAGE, "export it without '--words'",
                  "the voice reads characters, so it needs no phonemes of words");
     if (j->words == NULL && format == MX_EXPORT_SHERPA && mx_vocabulary_mode(v->vocabulary) == MX_TOKENS_PHONEMES)
-        MX_RAISE(
-            MX_ERR_USAGE,
-            "add '--words FILE', where FILE is a long text or a list of words in the language of the voice",
-            "the voice reads phonemes, and sherpa-onnx 2.0 and later says only words that are in " MX_EXPORT_LEXICON);
+        MX_TRY(mx_command_words_find(language, &j->words));
     const struct mx_export_voice voice = {
         .speech = {.config = &state->model, .language = number, .speakers = (int32_t)j->speakers, .vectors = vectors},
         .table = v->table,
@@ -455,12 +455,13 @@ const struct mx_command mx_command_export = {
                 "Writes a voice file, NAME" MX_CHECKPOINT_VOICE_SUFFIX
                 ", which has everything that speaking needs and nothing else: the averaged weights, the vocoder if "
                 "there is one, the symbols, and the voice of each speaker. Whatever takes a checkpoint takes a voice "
-                "file, too. In fp32 it speaks exactly like the run. With '--format vocoder', NAME" MX_CHECKPOINT_SUFFIX
-                " has the vocoder alone, for '--vocoder' of other commands.\n"
+                "file, too. With '--precision fp32' it speaks exactly like the run. With '--format vocoder', "
+                "NAME" MX_CHECKPOINT_SUFFIX " has the vocoder alone, for '--vocoder' of other commands.\n"
                 "For other programs, writes the voice as one ONNX file, voice.onnx, that makes sound from symbols: the "
                 "acoustic network, the vocoder and the rounds that make its sound. The checkpoint needs a vocoder. "
                 "For the same symbols the sound is that of 'myxtts synth'. For Piper (and its servers) "
-                "there is also voice.onnx.json; for sherpa-onnx tokens.txt and, with '--words', lexicon.txt. "
+                "there is also voice.onnx.json; for sherpa-onnx tokens.txt and, if the voice reads phonemes, "
+                "lexicon.txt. "
                 "Those programs read numbers and dates in their own way, not with the rules of this "
                 "program. Several speakers are chosen by number there.\nExisting files are replaced.",
             MX_PAGE_EXAMPLES(examples),

@@ -20,6 +20,7 @@
 #include "checkpoint/installed.h"
 #include "checkpoint/voice_file.h"
 #include "cli/command.h"
+#include "cli/headings.h"
 #include "cli/shared_options.h"
 #include "myxtts/error.h"
 #include "run/interrupt.h"
@@ -412,6 +413,7 @@ const struct mx_command mx_command_serve = {
                 "never opens a file that a client names. SIGTERM or Ctrl-C finishes what is being spoken; another "
                 "signal, at least a second later, ends the server at once.",
             MX_PAGE_EXAMPLES(examples),
+            .headings = mx_headings_serve,
             .former = mx_legacy_serve,
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/headings.h"
 #include "cli/setting_flags.h"
 #include "cli/shared_options.h"
 #include "myxtts/error.h"
@@ -280,6 +281,7 @@ const struct mx_command mx_command_train = {
                 "current step and saves a checkpoint; the exit code is 4. '--resume' then continues with bit-identical "
                 "results. A step whose loss or gradient is not finite never changes the weights.",
             MX_PAGE_EXAMPLES(examples),
+            .headings = mx_headings_train,
             .former = mx_legacy_train,
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -27,15 +27,20 @@ static const struct mx_command *const commands[] = {
 
 /* Options that may stand before or after the subcommand. */
 struct globals {
-    bool help, version, quiet;
-    const char *log_level, *log_file, *log_format;
+    bool version, quiet;
+    const char *help, *log_level, *log_file, *log_format;
 };
 
+#define HELP_USUAL "usual"
+#define HELP_ALL   "all"
+static const char *const help_names[] = {HELP_USUAL, HELP_ALL, NULL};
 static const char *const level_names[] = {"debug", "info", "warn", "error", "silent", NULL};
 static const char *const format_names[] = {"text", "json", NULL};
 
 static const struct mx_option global_options[] = {
-    {MX_OPTION_FLAG(struct globals, help, "help", "Show this page."), .letter = 'h'},
+    {MX_OPTION_CHOICE(struct globals, help, "help", "[all]", help_names, NULL,
+                      "Show this page, with the options that people need first, or with all."),
+     .letter = 'h', .implied = HELP_USUAL},
     {MX_OPTION_FLAG(struct globals, version, "version", "Show the version.")},
     {MX_OPTION_CHOICE(struct globals, log_level, "log-level", "LEVEL", level_names, "info",
                       "Show messages of this level and above on standard error.")},
@@ -50,6 +55,7 @@ static const struct mx_example main_examples[] = {
     {"myxtts devices", "shows the devices of this machine and how they are connected"},
     {"myxtts config --output my.yaml", "writes a commented settings file to start from"},
     {"myxtts help devices", "shows the help page of one command"},
+    {"myxtts train --help all", "shows every option of a large command"},
 };
 
 const struct mx_command *const *mx_command_all(size_t *count)
@@ -213,8 +219,9 @@ static int command_run(const struct mx_command *command, struct globals *globals
     const struct mx_error bad_argument = *mx_error_last();
     MX_TRY(log_apply(globals));
     if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
-    if (globals->help)
-        rc = help_print(&command->page, groups);
+    page.all = globals->help != NULL && strcmp(globals->help, HELP_ALL) == 0;
+    if (globals->help != NULL)
+        rc = help_print(&page, groups);
     else if (globals->version)
         puts("myxtts " MX_VERSION);
     else {
@@ -231,9 +238,13 @@ out:
 static int help_run(int count, char **argv, const struct mx_option_page *page,
                     const struct mx_option_group groups[MX_OPTION_GROUPS])
 {
-    struct globals globals = {.help = true};
+    struct globals globals = {.help = HELP_USUAL};
     if (count == 0) return help_print(page, groups);
     const struct mx_command *const command = command_find(argv[0]);
+    if (count == 2 && strcmp(argv[1], HELP_ALL) == 0) {
+        globals.help = HELP_ALL;
+        count = 1;
+    }
     return command == NULL ? MX_ERR_USAGE : command_run(command, &globals, (struct mx_arguments){count - 1, argv + 1});
 }
 
@@ -251,8 +262,8 @@ static int program_run(int count, char **argv, bool *quietly_wrong)
     if (parsed < 0) MX_TRY(mx_error_restore(&bad_argument));
     if (globals.version) {
         puts("myxtts " MX_VERSION);
-    } else if (globals.help || used == count) {
-        *quietly_wrong = !globals.help;
+    } else if (globals.help != NULL || used == count) {
+        *quietly_wrong = globals.help == NULL;
         rc = help_print(&page, groups);
     } else if (strcmp(argv[used], "help") == 0) {
         rc = help_run(count - used - 1, argv + used + 1, &page, groups);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cli/headings.h"
 #include "myxtts/error.h"
 
 #define HELP_COLUMNS 96
@@ -299,6 +300,18 @@ static int value_store(const struct mx_option *option, const char *text, void *t
     return list_add(what, text, target);
 }
 
+/* Is the argument after p->at not the value of this option, whose value is optional? */
+static bool value_left_out(const struct parse *p, const struct mx_option *option)
+{
+    const char *choice;
+    if (option->implied == NULL) return false;
+    if (p->at + 1 >= p->arguments.count || p->arguments.argv[p->at + 1][0] == '-') return true;
+    if (option->type != MX_OPTION_TYPE_CHOICE) return false;
+    for (size_t i = 0; (choice = mx_option_choice(option, i)) != NULL; i++)
+        if (strcmp(choice, p->arguments.argv[p->at + 1]) == 0) return false;
+    return true;
+}
+
 /* The option at p->at; p->at moves past it and its value on success. */
 static int option_parse(struct parse *p)
 {
@@ -325,8 +338,7 @@ static int option_parse(struct parse *p)
                            is_long ? "write the option alone" : "write each letter with a dash of its own",
                            "option '--%s' takes no value, but %s gives one", option.name,
                            mx_string_quote(quoted, sizeof quoted, argument));
-    } else if (value == NULL && option.implied != NULL &&
-               (p->at + 1 >= p->arguments.count || p->arguments.argv[p->at + 1][0] == '-')) {
+    } else if (value == NULL && value_left_out(p, &option)) {
         value = option.implied;
     } else if (value == NULL) {
         /* "--config --json" is a forgotten value; a value that really begins with dashes is written after '='. */
@@ -391,7 +403,7 @@ static int arguments_of(const struct parse *p, struct mx_option *option)
     if (!known || !mx_option_takes_value(option)) return 1;
     if (is_long ? argument[2 + length] == '=' : argument[2] != '\0') return 1;
     const bool last = p->at + 1 >= p->arguments.count;
-    return last || (option->implied != NULL && p->arguments.argv[p->at + 1][0] == '-') ? 1 : 2;
+    return last || value_left_out(p, option) ? 1 : 2;
 }
 
 int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], struct mx_arguments arguments,
@@ -420,7 +432,7 @@ int mx_options_line(const struct mx_option_group groups[MX_OPTION_GROUPS], struc
 
 /* ---- help ---- */
 
-enum phrase { AT_LEAST, FROM_TO, FROM_TO_OF, ONE_OF, REPEATED, DEFAULT, USAGE, COMMANDS, EXAMPLES };
+enum phrase { AT_LEAST, FROM_TO, FROM_TO_OF, ONE_OF, REPEATED, DEFAULT, USAGE, COMMANDS, EXAMPLES, MORE };
 
 const char *const mx_option_phrases[] = {
     [AT_LEAST] = "At least {0}.",
@@ -432,6 +444,7 @@ const char *const mx_option_phrases[] = {
     [USAGE] = "Usage:",
     [COMMANDS] = "Commands:",
     [EXAMPLES] = "Examples:",
+    [MORE] = "'{0} --help all' shows all {1} options.",
     MX_OPTIONS_OWN,
     MX_OPTIONS_COMMON,
     NULL,
@@ -562,6 +575,34 @@ static int option_help(const struct mx_option *option, enum mx_words language, s
     return rc;
 }
 
+/* The options of a group under their headings, or those of the first and where the others are. */
+static int group_help(const struct mx_option_page *page, const struct mx_option_group *group, enum mx_words language,
+                      struct mx_string *out)
+{
+    int rc = 0;
+    size_t options = 0;
+    const struct mx_option_page plain = {0};
+    const bool own = strcmp(group->title, MX_OPTIONS_OWN) == 0;
+    const struct mx_option_page *const of = own ? page : &plain;
+    const size_t headings = mx_headings_count(of);
+    struct mx_option option;
+    for (size_t h = 0; h < (page->all ? headings : 1); h++) {
+        struct mx_option_walk walk = {group->options, group->count, 0, 0};
+        mx_string_append(out, "\n%s:\n", mx_catalogue_find(language, own ? mx_headings_title(of, h) : group->title));
+        while (mx_headings_next(of, h, &walk, &option)) MX_TRY(option_help(&option, language, out));
+    }
+    if (page->all || headings == 1) goto out;
+    char number[24];
+    struct mx_option_walk walk = {group->options, group->count, 0, 0};
+    while (mx_option_next(&walk, &option)) options++;
+    snprintf(number, sizeof number, "%zu", options);
+    mx_string_append(out, "\n");
+    rc = mx_catalogue_say(out, language, mx_option_phrases[MORE], (const char *const[]){page->command, number});
+    mx_string_append(out, "\n");
+out:
+    return rc;
+}
+
 int mx_options_help(const struct mx_option_page *page, const struct mx_option_group groups[MX_OPTION_GROUPS],
                     enum mx_words language, struct mx_string *out)
 {
@@ -576,13 +617,8 @@ int mx_options_help(const struct mx_option_page *page, const struct mx_option_gr
     for (size_t i = 0; i < page->command_count; i++)
         mx_string_append(out, "  %-12s %s\n", page->commands[i].command,
                          mx_catalogue_find(language, page->commands[i].effect));
-    for (int g = 0; g < MX_OPTION_GROUPS; g++) {
-        if (groups[g].count == 0) continue;
-        mx_string_append(out, "\n%s:\n", mx_catalogue_find(language, groups[g].title));
-        struct mx_option option;
-        struct mx_option_walk walk = {groups[g].options, groups[g].count, 0, 0};
-        while (mx_option_next(&walk, &option)) MX_TRY(option_help(&option, language, out));
-    }
+    for (int g = 0; g < MX_OPTION_GROUPS; g++)
+        if (groups[g].count > 0) MX_TRY(group_help(page, &groups[g], language, out));
     if (page->example_count > 0)
         mx_string_append(out, "\n%s\n", mx_catalogue_find(language, mx_option_phrases[EXAMPLES]));
     for (size_t i = 0; i < page->example_count; i++)

@@ -8,7 +8,7 @@
  *
  * Long options must be written in full (an abbreviation is refused, with the full name in the hint), as "--name value"
  * or "--name=value"; letters as "-n value" or "-nvalue"; "--" ends the options. An option whose value is optional takes
- * the next argument unless that begins with a dash. Options and operands may be mixed. A repeated option overrides the
+ * the next argument unless that begins with a dash; one with choices only if it is one of them. Options and operands may be mixed. A repeated option overrides the
  * earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
  *
  * Memory: string values point into argv. Lists, operands and flags of settings are arrays inside the caller's own
@@ -65,7 +65,7 @@ struct mx_option {
     const char *fallback; /* the default in words, for the help page; NULL: none. The caller sets the actual value */
     int64_t min, max;     /* INT */
     const char *const *choices; /* CHOICE, NULL-terminated */
-    const char *implied;        /* STRING: the value if none is given; NULL: a value is required */
+    const char *implied;        /* STRING, CHOICE: the value if none is given; NULL: a value is required */
     const char *help;
     /* SETTING: "training" or "training.batch_size" in a table; help and fallback, if given, replace those of the
      * schema. The walk fills in the next two. */
@@ -117,6 +117,8 @@ struct mx_example {
     const char *effect;
 };
 
+struct mx_option_heading; /* headings.h */
+
 /* The contents of a command's help page apart from its options. */
 struct mx_option_page {
     const char *command;               /* "myxtts devices" */
@@ -128,8 +130,10 @@ struct mx_option_page {
     size_t command_count;
     const struct mx_example *examples;
     size_t example_count;
-    const struct mx_legacy *former;          /* (optional) flags of earlier programs, with what to write instead */
-    const char *(*sister)(const char *name); /* (optional) another command that has an option of this name, or NULL */
+    const struct mx_option_heading *headings; /* (optional) of its options, see headings.h */
+    bool all;                                 /* help shows every option, not only those of the first heading */
+    const struct mx_legacy *former;           /* (optional) flags of earlier programs, with what to write instead */
+    const char *(*sister)(const char *name);  /* (optional) another command that has an option of this name, or NULL */
 };
 
 /* The members of a page that are its table of examples. */

@@ -195,7 +195,9 @@ static bool file_plausible(const char *path, char *buffer)
 static bool has_list_extension(const char *name)
 {
     const char *const dot = strrchr(name, '.');
-    return dot != NULL && dot != name && (strcasecmp(dot, ".csv") == 0 || strcasecmp(dot, ".txt") == 0);
+    return dot != NULL && dot != name &&
+           (strcasecmp(dot, ".csv") == 0 || strcasecmp(dot, ".txt") == 0 ||
+            (strcasecmp(dot, ".tsv") == 0 && strcmp(name, MX_DECISIONS_NAME) != 0));
 }
 
 /* Looks for the only file in `root` that looks like a manifest; *found stays NULL if there is none. */

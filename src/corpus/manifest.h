@@ -6,13 +6,16 @@
  *     piper     id|speaker|text, audio in wav/ or wavs/
  *     coqui     a header line names the columns: audio_file|text[|speaker_name][|language][|…]; other columns are
  *               ignored. language: a code or name of text/language.h; empty: detected from the text
+ *     tsv       tabs between columns, which a header line names: path, audio_file, file, audio or id; text, sentence or
+ *               transcript; optionally speaker or client_id, language or locale; other columns are ignored
+ *     csv       the same with commas; a field in '"' may have commas, and '""' in it is one '"'
  *     filelist  path|text[|speaker], path|speaker|text or path|raw|normalised; paths are absolute or relative to the
  *               list or to the folder above it
  *
- * One row a line, UTF-8, no quoting: '"' is an ordinary character, '|' always separates. A byte order mark, CRLF and
+ * One row a line, UTF-8. But for csv there is no quoting: '"' is an ordinary character, '|' always separates. A byte order mark, CRLF and
  * blank lines are tolerated. The format is detected from the content (header, columns and their values) and is logged.
  * In a folder these files are looked for: metadata_train.csv with metadata_eval.csv (the validation rows),
- * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and finally the only other *.csv or *.txt that looks
+ * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and finally the only other *.csv, *.tsv or *.txt that looks
  * like a manifest.
  *
  * Audio is found by id or path with its own extension, or else with one of wav flac ogg opus mp3; the folder and
@@ -51,7 +54,9 @@
     X(LJSPEECH, "ljspeech")                                                                                            \
     X(PIPER, "piper")                                                                                                  \
     X(COQUI, "coqui")                                                                                                  \
-    X(FILELIST, "filelist")
+    X(FILELIST, "filelist")                                                                                            \
+    X(TSV, "tsv")                                                                                                      \
+    X(CSV, "csv")
 
 enum mx_manifest_format {
 #define X(identifier, name) MX_MANIFEST_##identifier,

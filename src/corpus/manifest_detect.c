@@ -57,27 +57,120 @@ bool mx_manifest_line_blank(struct mx_manifest_span line)
     return trimmed(line.at, line.at + line.length).length == 0;
 }
 
-size_t mx_manifest_line_split(struct mx_manifest_span line, struct mx_manifest_span fields[MX_MANIFEST_FIELDS])
+/* The end of a field in quotes, its closing '"'; NULL: it is not in quotes, or they are never closed. */
+static const char *quoted_end(const char *begin, const char *end)
+{
+    if (begin >= end || *begin != '"') return NULL;
+    for (const char *at = begin + 1; at < end; at++) {
+        if (*at != '"') continue;
+        if (at + 1 == end || at[1] != '"') return at;
+        at++;
+    }
+    return NULL;
+}
+
+size_t mx_manifest_line_split(struct mx_manifest_span line, char separator,
+                              struct mx_manifest_span fields[MX_MANIFEST_FIELDS])
 {
     size_t count = 0;
     const char *begin = line.at, *const end = line.at + line.length;
     for (;;) {
-        const char *const bar = memchr(begin, '|', (size_t)(end - begin)), *const stop = bar == NULL ? end : bar;
-        if (count < MX_MANIFEST_FIELDS) fields[count] = trimmed(begin, stop);
+        while (separator == ',' && begin < end && blank(*begin)) begin++;
+        const char *const close = separator == ',' ? quoted_end(begin, end) : NULL, *const from =
+                                                                                        close != NULL ? close : begin;
+        const char *const bar = memchr(from, separator, (size_t)(end - from)), *const stop = bar == NULL ? end : bar;
+        if (count < MX_MANIFEST_FIELDS)
+            fields[count] = close != NULL ? trimmed(begin + 1, close) : trimmed(begin, stop);
         count++;
         if (bar == NULL) return count;
         begin = bar + 1;
     }
 }
 
+/* ---- header lines ---- */
+
+static bool field_is(struct mx_manifest_span field, const char *name)
+{
+    return field.length == strlen(name) && strncasecmp(field.at, name, field.length) == 0;
+}
+
+/* The column of the first of these names that the header has; NO_COLUMN: it has none of them. */
+static size_t column_of(const struct mx_manifest_span *fields, size_t count, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        for (size_t i = 0; i < count && i < MX_MANIFEST_FIELDS; i++)
+            if (field_is(fields[i], *names)) return i;
+    return MX_MANIFEST_NO_COLUMN;
+}
+
+/* What the columns hold, of which a header with tabs or commas has any and a Coqui CSV only the first name. */
+static const char *const audio_names[] = {
+    "audio_file", "path", "file", "file_name", "filename", "audio", "wav", "audio_path", "audio_filepath", "id", NULL};
+static const char *const text_names[] = {"text", "normalized_text", "sentence", "transcript", "transcription", NULL};
+static const char *const speaker_names[] = {"speaker_name", "speaker", "speaker_id", "client_id", NULL};
+static const char *const language_names[] = {"language", "locale", "lang", NULL};
+
+static bool header_shape(struct mx_manifest_span line, char separator, struct mx_manifest_shape *out)
+{
+    struct mx_manifest_span fields[MX_MANIFEST_FIELDS];
+    const bool bars = separator == '|';
+    const char *const audio[] = {audio_names[0], NULL}, *const text[] = {text_names[0], NULL},
+                      *const speaker[] = {speaker_names[0], NULL}, *const language[] = {language_names[0], NULL};
+    const size_t count = mx_manifest_line_split(line, separator, fields);
+    *out = (struct mx_manifest_shape){.format = bars                ? MX_MANIFEST_COQUI
+                                                : separator == '\t' ? MX_MANIFEST_TSV
+                                                                    : MX_MANIFEST_CSV,
+                                      .separator = separator,
+                                      .header = true,
+                                      .audio = column_of(fields, count, bars ? audio : audio_names),
+                                      .text = column_of(fields, count, bars ? text : text_names),
+                                      .raw = MX_MANIFEST_NO_COLUMN,
+                                      .speaker = column_of(fields, count, bars ? speaker : speaker_names),
+                                      .language = column_of(fields, count, bars ? language : language_names),
+                                      .fields_max = count};
+    const size_t columns[] = {out->audio, out->text, out->speaker, out->language};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        if (columns[i] != MX_MANIFEST_NO_COLUMN && columns[i] >= out->fields_min) out->fields_min = columns[i] + 1;
+    return out->audio != MX_MANIFEST_NO_COLUMN && out->text != MX_MANIFEST_NO_COLUMN;
+}
+
+/* True if the first line that is not blank is a header. A line with a '|' never is one with tabs or commas. */
+static bool header_find(const char *data, size_t bytes, struct mx_manifest_span *line, struct mx_manifest_shape *out)
+{
+    size_t at = 0;
+    do {
+        if (!mx_manifest_line_next(data, bytes, &at, line)) return false;
+    } while (mx_manifest_line_blank(*line));
+    if (mx_utf8_check(line->at, line->length) != line->length) return false;
+    if (memchr(line->at, '|', line->length) != NULL) return header_shape(*line, '|', out);
+    return header_shape(*line, '\t', out) || header_shape(*line, ',', out);
+}
+
+/* The same; out->columns are in the arena. */
+static bool header_read(const char *data, size_t bytes, struct mx_manifest_shape *out, struct mx_arena *arena,
+                        int *failure)
+{
+    struct mx_manifest_span line;
+    struct mx_manifest_shape found;
+    if (!header_find(data, bytes, &line, &found)) return false;
+    char *const columns = mx_arena_strndup(arena, line.at, line.length);
+    if (columns == NULL) *failure = MX_ERR_NO_MEMORY;
+    for (char *tab = columns; tab != NULL && (tab = strchr(tab, '\t')) != NULL;) *tab = '|'; /* to be read */
+    found.columns = columns;
+    *out = found;
+    return true;
+}
+
 bool mx_manifest_plausible(const char *data, size_t bytes)
 {
     size_t at = 0, lines = 0, good = 0;
     struct mx_manifest_span line, fields[MX_MANIFEST_FIELDS];
+    struct mx_manifest_shape shape;
+    if (header_find(data, bytes, &line, &shape)) return true;
     while (lines < SAMPLE_LINES && mx_manifest_line_next(data, bytes, &at, &line)) {
         if (mx_manifest_line_blank(line)) continue;
         lines++;
-        const size_t count = mx_manifest_line_split(line, fields);
+        const size_t count = mx_manifest_line_split(line, '|', fields);
         if (count >= 2 && count <= MX_MANIFEST_FIELDS && fields[0].length > 0) good++;
     }
     return good > 0 && good * 5 >= lines * 4;
@@ -109,7 +202,7 @@ static void sample_take(const char *data, size_t bytes, struct sample *sample)
     while (sample->lines < SAMPLE_LINES && mx_manifest_line_next(data, bytes, &at, &line)) {
         if (mx_manifest_line_blank(line)) continue;
         sample->lines++;
-        const size_t count = mx_manifest_line_split(line, fields);
+        const size_t count = mx_manifest_line_split(line, '|', fields);
         if (count < 2 || fields[0].length == 0) continue;
         sample->with_bar++;
         sample->of_count[count > 3 ? 0 : count]++;
@@ -170,55 +263,12 @@ static bool are_texts(const struct sample *sample)
 
 /* ---- forms ---- */
 
-static bool field_is(struct mx_manifest_span field, const char *name)
-{
-    return field.length == strlen(name) && strncasecmp(field.at, name, field.length) == 0;
-}
-
-/* True if the first line that is not blank is the header of a Coqui CSV. */
-static bool header_read(const char *data, size_t bytes, struct mx_manifest_shape *shape, struct mx_arena *arena,
-                        int *failure)
-{
-    size_t at = 0;
-    struct mx_manifest_span line, fields[MX_MANIFEST_FIELDS];
-    do {
-        if (!mx_manifest_line_next(data, bytes, &at, &line)) return false;
-    } while (mx_manifest_line_blank(line));
-    const size_t count = mx_manifest_line_split(line, fields);
-    struct mx_manifest_shape found = {.format = MX_MANIFEST_COQUI,
-                                      .header = true,
-                                      .audio = MX_MANIFEST_NO_COLUMN,
-                                      .text = MX_MANIFEST_NO_COLUMN,
-                                      .raw = MX_MANIFEST_NO_COLUMN,
-                                      .speaker = MX_MANIFEST_NO_COLUMN,
-                                      .language = MX_MANIFEST_NO_COLUMN,
-                                      .fields_max = count};
-    for (size_t i = 0; i < count && i < MX_MANIFEST_FIELDS; i++) {
-        if (field_is(fields[i], "audio_file"))
-            found.audio = i;
-        else if (field_is(fields[i], "text"))
-            found.text = i;
-        else if (field_is(fields[i], "speaker_name"))
-            found.speaker = i;
-        else if (field_is(fields[i], "language"))
-            found.language = i;
-        else
-            continue;
-        found.fields_min = i + 1;
-    }
-    if (found.audio == MX_MANIFEST_NO_COLUMN || found.text == MX_MANIFEST_NO_COLUMN) return false;
-    if (mx_utf8_check(line.at, line.length) != line.length) return false;
-    found.columns = mx_arena_strndup(arena, line.at, line.length);
-    if (found.columns == NULL) *failure = MX_ERR_NO_MEMORY;
-    *shape = found;
-    return true;
-}
-
 /* id or path, then the text, or its raw and its normalised form. */
 static struct mx_manifest_shape shape_text(enum mx_manifest_format format, const char *columns, bool normalised)
 {
     return (struct mx_manifest_shape){format,
                                       columns,
+                                      .separator = '|',
                                       .audio = 0,
                                       .text = normalised ? 2 : 1,
                                       .raw = normalised ? 1 : MX_MANIFEST_NO_COLUMN,
@@ -233,6 +283,7 @@ static struct mx_manifest_shape shape_speaker(enum mx_manifest_format format, co
 {
     return (struct mx_manifest_shape){format,
                                       columns,
+                                      .separator = '|',
                                       .audio = 0,
                                       .text = speaker == 1 ? 2 : 1,
                                       .raw = MX_MANIFEST_NO_COLUMN,
@@ -281,12 +332,18 @@ int mx_manifest_detect(const char *name, struct mx_manifest_span text, enum mx_m
     if (sample->lines == 0)
         MX_RAISE(MX_ERR_DATA, "one line for each recording is needed: id|text", "manifest %s is empty", quoted);
     const bool header = header_read(data, bytes, out, arena, &rc);
-    if (rc < 0 || (header && (format == MX_MANIFEST_AUTO || format == MX_MANIFEST_COQUI))) goto out;
+    if (rc < 0 || (header && (format == MX_MANIFEST_AUTO || format == out->format))) goto out;
+    if (format == MX_MANIFEST_TSV || format == MX_MANIFEST_CSV)
+        MX_RAISE(MX_ERR_DATA, "the first line must name the columns, for example path and text",
+                 "manifest %s has no header with %s between its columns", quoted,
+                 format == MX_MANIFEST_TSV ? "tabs" : "commas");
     if (format == MX_MANIFEST_COQUI)
         MX_RAISE(MX_ERR_DATA, "the first line must be a header such as audio_file|text|speaker_name",
                  "manifest %s has no header with the columns audio_file and text", quoted);
     if (sample->with_bar == 0)
-        MX_RAISE(MX_ERR_DATA, "one line for each recording is needed: id|text, separated by '|'",
+        MX_RAISE(MX_ERR_DATA,
+                 "one line for each recording is needed: id|text, separated by '|'; or tabs or commas, and a header "
+                 "that names the columns, for example path,text",
                  "%s is not a manifest: none of its lines has columns", quoted);
     if (format == MX_MANIFEST_AUTO) {
         if (sample->paths * 2 > sample->with_bar)

@@ -20,8 +20,10 @@ struct mx_manifest_span {
 
 /* Takes the next line from data[*at … bytes), without its line end. False at the end. */
 bool mx_manifest_line_next(const char *data, size_t bytes, size_t *at, struct mx_manifest_span *line);
-/* Splits a line at every '|' and removes blanks around the fields. Returns the number of fields. */
-size_t mx_manifest_line_split(struct mx_manifest_span line, struct mx_manifest_span fields[MX_MANIFEST_FIELDS]);
+/* Splits a line at every separator ('|', a tab or ',') and removes blanks around the fields. Between commas a field may be
+ * in '"': the span is what stands between them, with '""' as it is written. Returns the number of fields. */
+size_t mx_manifest_line_split(struct mx_manifest_span line, char separator,
+                              struct mx_manifest_span fields[MX_MANIFEST_FIELDS]);
 bool mx_manifest_line_blank(struct mx_manifest_span line);
 
 /* ---- the format (manifest_detect.c) ---- */
@@ -31,6 +33,7 @@ bool mx_manifest_line_blank(struct mx_manifest_span line);
 struct mx_manifest_shape {
     enum mx_manifest_format format;
     const char *columns;              /* in words; constant or in the arena */
+    char separator;                   /* of the columns */
     bool header;                      /* the first line names the columns */
     size_t audio, text, raw, speaker; /* raw: taken where the text column is missing or empty; or NO_COLUMN */
     size_t language;

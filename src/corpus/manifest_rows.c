@@ -73,7 +73,7 @@ static int seen_add(struct mx_manifest_seen *seen, const char *root, const char 
 static const char *const extensions[] = {"wav", "flac", "ogg", "opus", "mp3", "WAV"};
 #define EXTENSION_COUNT (sizeof extensions / sizeof extensions[0])
 static const char *const id_folders[] = {"wavs/", "wav/", ""};
-static const char *const path_folders[] = {"", "../", "wavs/", "wav/"};
+static const char *const path_folders[] = {"", "../", "wavs/", "wav/", "clips/"};
 
 struct finder {
     const char *root; /* "" for the folder of the file system itself */
@@ -199,6 +199,21 @@ static const char *span_string(struct mx_manifest_span span)
     return at;
 }
 
+/* The same of a field; in one that was in quotes, two of them are one. */
+static const char *field_string(const struct rows *rows, struct mx_manifest_span line, struct mx_manifest_span field)
+{
+    const char *before = field.at;
+    while (before > line.at && (before[-1] == ' ' || before[-1] == '\t')) before--;
+    if (rows->shape->separator != ',' || before == line.at || before[-1] != '"') return span_string(field);
+    char *const text = (char *)(uintptr_t)field.at;
+    size_t length = 0;
+    for (size_t i = 0; i < field.length; i++) {
+        text[length++] = field.at[i];
+        if (field.at[i] == '"' && i + 1 < field.length && field.at[i + 1] == '"') i++;
+    }
+    return span_string((struct mx_manifest_span){text, length});
+}
+
 /* What a manifest may have only once: `key` below `root`, called `what` in messages. */
 struct unique {
     const char *root, *key, *what;
@@ -257,15 +272,18 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     char message[QUOTED_BYTES];
     struct mx_manifest_span fields[MX_MANIFEST_FIELDS];
     const struct mx_manifest_shape *const shape = rows->shape;
-    const size_t count = mx_manifest_line_split(line, fields);
+    const size_t count = mx_manifest_line_split(line, shape->separator, fields);
     if (count < shape->fields_min || count > shape->fields_max) {
         snprintf(message, sizeof message, "%zu column%s where %s has %zu%s", count, count == 1 ? "" : "s",
-                 shape->columns, shape->fields_max, count > shape->fields_max ? ": a stray '|' in the text?" : "");
+                 shape->columns, shape->fields_max,
+                 count <= shape->fields_max ? ""
+                 : shape->separator == '|'  ? ": a stray '|' in the text?"
+                                            : ": a stray separator in the text?");
         return problem_add(rows, MX_REJECT_BAD_LINE, count > 1 ? span_string(fields[0]) : "", message);
     }
     struct mx_utterance utterance = {
         .source = rows->source, .line = rows->line, .validation = rows->validation, .id = "", .text = ""};
-    const char *const audio = span_string(fields[shape->audio]);
+    const char *const audio = field_string(rows, line, fields[shape->audio]);
     utterance.id = rows->finder.folders == id_folders ? audio : id_of_path(rows, audio);
     if (utterance.id == NULL) return MX_ERR_NO_MEMORY;
     if (audio[0] == '\0') return problem_add(rows, MX_REJECT_BAD_LINE, "", "the first column is empty");
@@ -273,7 +291,7 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     const bool fixed = utterance.text[0] != '\0';
     const bool has_text = shape->text < count && fields[shape->text].length > 0;
     if (!fixed && has_text)
-        utterance.text = span_string(fields[shape->text]);
+        utterance.text = field_string(rows, line, fields[shape->text]);
     else if (!fixed && shape->raw < count)
         utterance.text = span_string(fields[shape->raw]);
     if (rows->state->sounds)
@@ -288,11 +306,11 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     if (!fixed && !has_text && !rows->state->sounds)
         MX_TRY(problem_add(rows, MX_REJECT_NONE, utterance.id,
                            "there is no normalised text; the raw one of column 2 is used"));
-    MX_TRY(quotes_note(rows, utterance.id, utterance.text));
+    if (shape->separator != ',') MX_TRY(quotes_note(rows, utterance.id, utterance.text));
     utterance.speaker_name = MX_MANIFEST_SPEAKER;
     if (shape->speaker < count && fields[shape->speaker].length > 0)
-        utterance.speaker_name = span_string(fields[shape->speaker]);
-    if (shape->language < count) utterance.language = span_string(fields[shape->language]);
+        utterance.speaker_name = field_string(rows, line, fields[shape->speaker]);
+    if (shape->language < count) utterance.language = field_string(rows, line, fields[shape->language]);
     MX_TRY(mx_manifest_utterance_add(rows->manifest, rows->state, &utterance));
 out:
     return rc;

@@ -39,6 +39,12 @@ int mx_tokens_mode_parse(const char *text, enum mx_tokens_mode *out); /* otherwi
 struct mx_phonemizer;
 
 bool mx_phonemizer_available(void); /* built with libespeak-ng */
+struct mx_string;
+/* The words of a language that espeak-ng's dictionary has, one a line (tokens_dictionary.c); *words is their number, 0 for
+ * languages that are not written in Latin letters. */
+int mx_phonemizer_words(enum mx_language_id language, struct mx_string *out, size_t *words);
+/* The folder of espeak-ng's data; it stays valid. */
+int mx_phonemizer_folder(const char **out);
 /* Returns the instance; there is nothing to release. MX_ERR_UNSUPPORTED if built without it, MX_ERR_NOT_FOUND if its
  * data is missing. */
 int mx_phonemizer_get(struct mx_phonemizer **out);

@@ -62,6 +62,17 @@ out:
     return rc;
 }
 
+int mx_phonemizer_folder(const char **out)
+{
+    struct mx_phonemizer *phonemizer;
+    const int rc = mx_phonemizer_get(&phonemizer);
+    if (rc < 0) return rc;
+    pthread_mutex_lock(&lock);
+    (void)espeak_Info(out);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
 /* Copies IPA to the sink without what is not IPA: marks of a change of language such as "(en)", and whatever else of
  * ASCII is no letter (the Persian q is called "q1", a pause "_"), except digits that are tones. */
 static void clean(const char *phonemes, bool tones, struct mx_text_sink *out)

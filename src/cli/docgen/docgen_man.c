@@ -10,6 +10,7 @@
 
 #include "base/config.h"
 #include "cli/docgen/docgen.h"
+#include "cli/headings.h"
 #include "myxtts/error.h"
 #include "run/settings.h"
 
@@ -39,14 +40,16 @@ static void tag_append(struct mx_string *out, const char *tag)
     mx_string_append(out, "\\fR\n");
 }
 
-static int flags_append(struct mx_string *out, const struct mx_option *options, size_t count)
+/* The options of a page that stand under one of its headings. */
+static int flags_append(struct mx_string *out, const struct mx_option_page *page, size_t heading,
+                        const struct mx_option *options, size_t count)
 {
     int rc = 0;
     struct mx_string help = {0};
     struct mx_option option;
     const struct mx_option *const o = &option;
     struct mx_option_walk walk = {options, count, 0, 0};
-    while (mx_option_next(&walk, &option)) {
+    while (mx_headings_next(page, heading, &walk, &option)) {
         mx_string_release(&help);
         MX_TRY(mx_option_words(o, MX_WORDS_ENGLISH, &help));
         mx_string_append(out, ".TP\n");
@@ -87,7 +90,10 @@ static int command_append(struct mx_string *out, const struct mx_command *comman
     mx_string_append(out, "\n.PP\n");
     words_append(out, page->description);
     mx_string_append(out, "\n");
-    MX_TRY(flags_append(out, command->options, command->option_count));
+    for (size_t h = 0; h < mx_headings_count(page); h++) {
+        if (page->headings != NULL) mx_string_append(out, ".PP\n%s:\n", mx_headings_title(page, h));
+        MX_TRY(flags_append(out, page, h, command->options, command->option_count));
+    }
     for (size_t i = 0; i < page->example_count; i++) {
         mx_string_append(out, i == 0 ? ".PP\nExamples:\n" : "");
         mx_string_append(out, ".PP\n.EX\n    ");
@@ -173,7 +179,8 @@ int mx_docgen_man(struct mx_string *out)
     mx_string_append(out, "\n.SH COMMANDS\n");
     for (size_t i = 0; i < count; i++) MX_TRY(command_append(out, commands[i]));
     mx_string_append(out, ".SH OPTIONS OF ALL COMMANDS\nThey may come before or after the name of the command.\n");
-    MX_TRY(flags_append(out, globals, global_count));
+    const struct mx_option_page program = mx_command_program();
+    MX_TRY(flags_append(out, &program, 0, globals, global_count));
     mx_string_append(out, ".SH SETTINGS\nKeys of a YAML file for \\fB\\-\\-config\\fR, or of \\fB\\-\\-set\\fR "
                           "\\fISECTION.KEY=VALUE\\fR. \\fBmyxtts config\\fR shows them as a file to start from.\n");
     MX_TRY(mx_config_each(&mx_settings_schema, setting_append, out));

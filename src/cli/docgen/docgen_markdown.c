@@ -12,6 +12,7 @@
 
 #include "base/config.h"
 #include "cli/docgen/docgen.h"
+#include "cli/headings.h"
 #include "myxtts/error.h"
 #include "run/settings.h"
 
@@ -168,7 +169,9 @@ static void heading(const struct page *p, int level, const char *text, const cha
 
 /* ---- flags ---- */
 
-static int flags_table(const struct page *p, const struct mx_option *options, size_t count)
+/* The options of a page that stand under one of its headings. */
+static int flags_table(const struct page *p, const struct mx_option_page *page, size_t heading_number,
+                       const struct mx_option *options, size_t count)
 {
     int rc = 0;
     struct mx_string help = {0};
@@ -177,7 +180,7 @@ static int flags_table(const struct page *p, const struct mx_option *options, si
     struct mx_option_walk walk = {options, count, 0, 0};
     if (count == 0) goto out;
     TABLE(p, FLAG_COLUMN, DEFAULT_COLUMN, MEANING_COLUMN);
-    while (mx_option_next(&walk, &option)) {
+    while (mx_headings_next(page, heading_number, &walk, &option)) {
         char name[96], letter[3] = {'-', o->letter, '\0'};
         mx_string_release(&help);
         MX_TRY(mx_option_words(o, p->language, &help));
@@ -214,7 +217,10 @@ static int command_append(const struct page *p, const struct mx_command *command
     mx_string_append(p->out, "    %s%s%s%s\n\n", page->command, command->option_count > 0 ? " [OPTIONS]" : "",
                      page->operands == NULL ? "" : " ", page->operands == NULL ? "" : page->operands);
     prose_begin(p);
-    MX_TRY(flags_table(p, command->options, command->option_count));
+    for (size_t h = 0; h < mx_headings_count(page); h++) {
+        if (page->headings != NULL) mx_string_append(p->out, "**%s**\n\n", text_of(p, mx_headings_title(page, h)));
+        MX_TRY(flags_table(p, page, h, command->options, command->option_count));
+    }
     if (page->example_count > 0) mx_string_append(p->out, "%s\n\n", word_of(p, EXAMPLES));
     prose_end(p);
     if (page->example_count == 0) goto out;
@@ -320,7 +326,8 @@ int mx_docgen_markdown(enum mx_words language, struct mx_string *out)
     MX_TRY(commands_append(&p));
     prose_begin(&p);
     heading(&p, 2, word_of(&p, GLOBALS), word_of(&p, GLOBALS_INTRO));
-    MX_TRY(flags_table(&p, globals, count));
+    const struct mx_option_page program = mx_command_program();
+    MX_TRY(flags_table(&p, &program, 0, globals, count));
     MX_TRY(settings_append(&p));
     heading(&p, 2, word_of(&p, VARIABLES), "");
     TABLE(&p, VARIABLE_COLUMN, MEANING_COLUMN);

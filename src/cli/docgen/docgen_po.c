@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/config.h"
 #include "cli/docgen/docgen.h"
+#include "cli/headings.h"
 #include "doctor/page.h"
 #include "myxtts/error.h"
 #include "observe/page.h"
@@ -88,6 +89,8 @@ static void add_page(struct list *l, const struct mx_option_page *page)
 {
     add(l, page->command, "", page->summary);
     add(l, page->command, "", page->description);
+    for (size_t h = 0; h < mx_headings_count(page); h++)
+        add(l, page->command, ", a heading", mx_headings_title(page, h));
     for (size_t i = 0; i < page->command_count; i++) add(l, page->command, ", a command", page->commands[i].effect);
     for (size_t i = 0; i < page->example_count; i++) add(l, page->examples[i].command, "", page->examples[i].effect);
 }

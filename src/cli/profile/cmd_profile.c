@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/headings.h"
 #include "cli/profile/profile.h"
 #include "cli/setting_flags.h"
 #include "cli/shared_options.h"
@@ -249,6 +250,7 @@ const struct mx_command mx_command_profile = {
                 "bottlenecks, with recommendations based on these figures.\nRecordings are decoded each time; nothing "
                 "is cached. Without '--train-data' a synthetic corpus of hums of realistic lengths is used.",
             MX_PAGE_EXAMPLES(examples),
+            .headings = mx_headings_profile,
         },
     MX_COMMAND_WORK(options, struct values, run),
 };

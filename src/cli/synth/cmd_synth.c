@@ -15,6 +15,7 @@
 #include "base/progress.h"
 #include "base/string.h"
 #include "cli/command.h"
+#include "cli/headings.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
 #include "cli/synth/synth_lines.h"
@@ -526,6 +527,7 @@ const struct mx_command mx_command_synth = {
                 "are skipped. "
                 "list.tsv in the folder lists file, seconds and text. Existing files are replaced.",
             MX_PAGE_EXAMPLES(examples),
+            .headings = mx_headings_synth,
             .former = mx_legacy_synth,
         },
     MX_COMMAND_WORK(options, struct values, run),
