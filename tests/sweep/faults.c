@@ -44,6 +44,11 @@ uint64_t faults_disarm(uint64_t *hits)
     return atomic_load(&calls);
 }
 
+bool faults_over(void)
+{
+    return !atomic_load(&armed_lasting) && atomic_load(&failures) > 0;
+}
+
 static _Thread_local bool exempted;
 
 void faults_exempt(bool exempt)

@@ -34,6 +34,8 @@ enum fault_kind {
 void faults_arm(enum fault_kind kind, uint64_t nth, bool lasting);
 /* Nothing fails any more. How many calls there were; *hits: how many of them failed. */
 uint64_t faults_disarm(uint64_t *hits);
+/* Whether the fault has happened and will not happen again. */
+bool faults_over(void);
 /* Calls of this thread neither fail nor count: for a client that stands in for another program. */
 void faults_exempt(bool exempt);
 /* What strerror says about a fault of this kind; NULL: a message need not contain it. */
