@@ -29,7 +29,7 @@ static int speak_begin(const struct mx_http *http, const char *input)
     char head[512];
     const int s = client_connect(http);
     snprintf(head, sizeof head,
-             "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n{\"input\":\"%s\"}",
+             "POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n{\"input\":\"%s\"}",
              strlen(input) + 12, input);
     send_all(s, head, strlen(head));
     return s;
@@ -87,7 +87,7 @@ static void slow_clients(void **state)
     /* One that never asks; one whose headers, and one whose body never ends. */
     const int silent = client_connect(http), head = client_connect(http), body = client_connect(http);
     send_all(head, "GET /health HTTP/1.1\r\nHost:", 27);
-    send_all(body, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhello", 55);
+    send_all(body, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhello", 63);
     closed_wait(silent);
     closed_wait(head);
     closed_wait(body);
@@ -96,7 +96,7 @@ static void slow_clients(void **state)
     text[sizeof text - 1] = '\0';
     char *const request = mx_format("{\"input\":\"%s\",\"response_format\":\"wav\"}", text);
     const int deaf = client_connect(http);
-    char *const all = mx_format("POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
+    char *const all = mx_format("POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s",
                                 strlen(request), request);
     const int begun = begun_count();
     send_all(deaf, all, strlen(all));

@@ -93,11 +93,8 @@ static void wrong_requests(void **state)
     a = ask(http, "HEAD", "/health", NULL, NULL);
     assert_int_equal(a.status, 200);
     answer_release(&a);
-    a = ask(http, "OPTIONS", "/v1/audio/speech", "Access-Control-Request-Headers: authorization,x-stainless-os\r\n",
-            NULL);
+    a = ask(http, "OPTIONS", "/v1/audio/speech", NULL, NULL);
     assert_int_equal(a.status, 204);
-    assert_non_null(strstr(a.head, "Access-Control-Allow-Origin: *"));
-    assert_non_null(strstr(a.head, "Access-Control-Allow-Headers: authorization,x-stainless-os"));
     answer_release(&a);
     /* A text that is too long, a body that is too large, with and without saying so. */
     const size_t most = 6 * mx_service_text_max(&service) + 65536;
@@ -113,7 +110,8 @@ static void wrong_requests(void **state)
     FILE *const in = fdopen(s, "r");
     char head[256];
     snprintf(head, sizeof head,
-             "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n", most + 99);
+             "POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n",
+             most + 99);
     send_all(s, head, strlen(head));
     send_all(s, big, most + 99);
     send_all(s, "\r\n0\r\n\r\n", 7);
@@ -123,7 +121,7 @@ static void wrong_requests(void **state)
     /* Headers that are too large: libmicrohttpd's own answer. */
     char *const header = malloc(40100);
     memset(header, 'x', 40000);
-    memcpy(header, "GET /health HTTP/1.1\r\nHost: x\r\nX: ", 34);
+    memcpy(header, "GET /health HTTP/1.1\r\nHost: localhost\r\nX: ", 42);
     strcpy(header + 40000, "\r\n\r\n");
     const int t = client_connect(http);
     FILE *const reply = fdopen(t, "r");

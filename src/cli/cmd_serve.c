@@ -38,6 +38,7 @@
 
 struct values {
     const char *listen, *wyoming, *token, *token_file, *device, *vocoder, *lexicon, *company_ms;
+    struct mx_option_list allow_hosts, allow_origins;
     bool insecure;
     int64_t batch, workers, queue, max_text, connections, connections_per_address, drain_seconds, cpu_devices;
 };
@@ -64,6 +65,14 @@ static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, token_file, "token-file", "FILE", NULL,
                       "Read the token from the first line of this file.")},
     {MX_OPTION_FLAG(struct values, insecure, "insecure", "Serve anybody who can reach the address, without a token.")},
+    {MX_OPTION_LIST(
+        struct values, allow_hosts, "allow-host", "NAME",
+        "Without a token, also answer requests for this host name. Otherwise only localhost, loopback "
+        "addresses and, with '--insecure', addresses in numbers are answered, so that no web page can reach "
+        "the server through a name of its own.")},
+    {MX_OPTION_LIST(struct values, allow_origins, "allow-origin", "URL",
+                    "Without a token, let web pages of this origin use the server, for example http://localhost:3000. "
+                    "Otherwise only the server's own page may. With a token, any page that knows it may.")},
     {MX_OPTION_INT(struct values, batch, "batch", "N", 1, MX_SERVICE_BATCH_LIMIT, MX_SERVICE_DIGITS(MX_SERVICE_BATCH),
                    "Maximum number of sentences, from any clients, that the network speaks at once. It does not change "
                    "what a text sounds like. 1: no batching.")},
@@ -330,6 +339,10 @@ static int serve(const struct values *values, const struct mx_service_options *h
     const struct mx_http_options web = {.address = values->listen,
                                         .token = token,
                                         .insecure = values->insecure,
+                                        .allow_hosts = values->allow_hosts.items,
+                                        .allow_host_count = values->allow_hosts.count,
+                                        .allow_origins = values->allow_origins.items,
+                                        .allow_origin_count = values->allow_origins.count,
                                         .connections = (int)values->connections,
                                         .connections_per_address = (int)values->connections_per_address};
     const struct mx_wyoming_options other = {.address = values->wyoming,

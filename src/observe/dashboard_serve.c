@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/listen.h"
+#include "base/listen_host.h"
 #include "myxtts/error.h"
 #include "observe/pictures.h"
 
@@ -331,18 +332,7 @@ static bool token_given(const struct mx_dashboard *d, struct MHD_Connection *con
 static bool host_local(struct MHD_Connection *connection)
 {
     const char *const host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    if (host == NULL) return true;
-    size_t length = strcspn(host, ":");
-    if (host[0] == '[') {
-        length = strcspn(host, "]");
-        if (host[length] == '\0') return false;
-        length++;
-    }
-    if (host[length] == ':' && strspn(host + length + 1, "0123456789") != strlen(host + length + 1)) return false;
-    if (host[length] != ':' && host[length] != '\0') return false;
-    if (length == 9 && strncasecmp(host, "localhost", 9) == 0) return true;
-    if (length == 5 && strncmp(host, "[::1]", 5) == 0) return true;
-    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
+    return host == NULL || mx_listen_host_local(host);
 }
 
 /* The length of path and query; the result becomes *state of on_request. */

@@ -21,6 +21,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/listen_host.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "serve/http_internal.h"
@@ -329,8 +330,20 @@ static int listener_open(struct mx_http *http, const struct mx_http_options *opt
         snprintf(http->token, sizeof http->token, "%s", options->token);
     }
     if (!address.loopback && http->token[0] == '\0' && !options->insecure)
-        MX_RAISE(MX_ERR_USAGE, "add '--token TOKEN' (openssl rand -hex 16), or '--insecure' if everybody may",
+        MX_RAISE(MX_ERR_USAGE,
+                 "make a token with 'openssl rand -hex 16 > token.txt' and add '--token-file token.txt', or "
+                 "'--insecure' if everybody may",
                  "the HTTP server on %s would speak for everyone who can reach that address", address.host);
+    http->reachable = !address.loopback;
+    for (size_t i = 0; i < options->allow_host_count; i++)
+        if (!mx_listen_host_valid(options->allow_hosts[i]))
+            MX_RAISE(MX_ERR_USAGE, "give a name without http:// and port, for example speech.lan",
+                     "'%s' is not the name of a host", options->allow_hosts[i]);
+    for (size_t i = 0; i < options->allow_origin_count; i++)
+        if (!mx_listen_origin_valid(options->allow_origins[i]))
+            MX_RAISE(MX_ERR_USAGE,
+                     "give the beginning of its address, without a slash at the end, for example https://app.example",
+                     "'%s' is not the origin of a web page", options->allow_origins[i]);
     MX_TRY(mx_listen_open(&use, &address, &listener));
     http->listener = listener.socket;
     http->port = listener.port;
@@ -351,6 +364,10 @@ int mx_http_open(const struct mx_http_options *options, struct mx_service *servi
     http->connections = options->connections > 0 ? options->connections : MX_HTTP_CONNECTIONS;
     http->per_address = options->connections_per_address > 0 ? options->connections_per_address : MX_HTTP_PER_ADDRESS;
     http->patience_ns = (uint64_t)(options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS) * NS_PER_MS;
+    http->allow_hosts = options->allow_hosts;
+    http->allow_host_count = options->allow_host_count;
+    http->allow_origins = options->allow_origins;
+    http->allow_origin_count = options->allow_origin_count;
     http->body_max = BODY_FACTOR * mx_service_text_max(service) + BODY_SPARE;
     http->created = (int64_t)time(NULL);
     http->client_count = (size_t)http->connections + SPARE;

@@ -19,8 +19,12 @@
  * idle for longest, so that nobody can take all places by waiting. A request never becomes part of a path: the server opens no file.
  *
  * With a token, everything but the page itself, /health and OPTIONS needs "Authorization: Bearer TOKEN". Any address but
- * a loopback one needs a token, unless the server is asked to be insecure. Web pages of any origin may use the server
- * (CORS), as with other servers of this interface.
+ * a loopback one needs a token, unless the server is asked to be insecure. With a token, web pages of any origin may use
+ * the server (CORS): they must know it.
+ *
+ * Without a token, no web page but those of this server may: a request that names another Origin than allow_origins is
+ * refused (403), and so is one for another Host than localhost, a loopback address and allow_hosts, because a name that
+ * a page has chosen could mean this machine. If other machines can reach the server, addresses in numbers are fine, too.
  *
  * Threads: each connection has one, made by libmicrohttpd; another one watches the times. mx_http_close joins them all.
  * Memory: everything belongs to the server; the service is borrowed and must outlive it.
@@ -29,6 +33,7 @@
 #define MX_SERVE_HTTP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MX_HTTP_ADDRESS     "127.0.0.1:8080"
@@ -39,9 +44,11 @@ struct mx_service;
 struct mx_http;
 
 struct mx_http_options {
-    const char *address;         /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT" or "PORT"; port 0: any that is free */
-    const char *token;           /* NULL: none; see mx_listen_token_check */
-    bool insecure;               /* other machines may connect without a token */
+    const char *address; /* "ADDRESS:PORT", "[ADDRESS]:PORT", ":PORT" or "PORT"; port 0: any that is free */
+    const char *token;   /* NULL: none; see mx_listen_token_check */
+    bool insecure;       /* other machines may connect without a token */
+    const char *const *allow_hosts, *const *allow_origins; /* see above; they stay valid until the server is closed */
+    size_t allow_host_count, allow_origin_count;
     int connections;             /* at a time; 0: MX_HTTP_CONNECTIONS */
     int connections_per_address; /* 0: MX_HTTP_PER_ADDRESS */
     int patience_ms;             /* for each of the times above; 0: 20 s */

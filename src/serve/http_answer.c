@@ -29,8 +29,13 @@ enum MHD_Result mx_http_answer(struct mx_http_request *request, unsigned status,
     if (type != NULL) mx_http_header(response, "Content-Type", type);
     mx_http_header(response, "Cache-Control", "no-store");
     mx_http_header(response, "X-Content-Type-Options", "nosniff");
-    mx_http_header(response, "Access-Control-Allow-Origin", "*");
-    mx_http_header(response, "Access-Control-Expose-Headers", "X-Warning, Retry-After");
+    if (request->origin != NULL) {
+        mx_http_header(response, "Access-Control-Allow-Origin", request->origin);
+        mx_http_header(response, "Access-Control-Expose-Headers", "X-Warning, Retry-After");
+    } else {
+        mx_http_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    }
+    if (request->http->token[0] == '\0') mx_http_header(response, "Vary", "Origin");
     request->failed = status >= 400;
     const enum MHD_Result result = MHD_queue_response(request->connection, status, response);
     MHD_destroy_response(response);
@@ -89,6 +94,7 @@ enum MHD_Result mx_http_answer_options(struct mx_http_request *request)
     struct MHD_Response *const response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
     mx_http_header(response, "Allow", "GET, HEAD, POST, OPTIONS");
+    if (request->origin == NULL) return mx_http_answer(request, MHD_HTTP_NO_CONTENT, NULL, response);
     mx_http_header(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
     mx_http_header(response, "Access-Control-Allow-Headers",
                    asked != NULL && strlen(asked) <= ASKED_HEADERS_MAX ? asked : "authorization, content-type");

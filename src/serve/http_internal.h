@@ -34,6 +34,9 @@ struct mx_http_client {
 struct mx_http {
     struct mx_service *service;
     char token[MX_LISTEN_TOKEN_MAX + 1]; /* "": none */
+    bool reachable;                      /* from other machines */
+    const char *const *allow_hosts, *const *allow_origins;
+    size_t allow_host_count, allow_origin_count;
     char url[128];
     int port, listener; /* listener -1: given to the daemon */
     uint64_t patience_ns;
@@ -69,7 +72,8 @@ struct mx_http_request {
     const char *allow; /* methods that are possible here, if that is the problem; otherwise NULL */
     char *body;
     size_t bytes, capacity, dropped;
-    char *path; /* of its own */
+    char *path;         /* of its own */
+    const char *origin; /* of the web pages that may read the answer: "*", one of the request, or NULL: none */
     struct mx_http_stream *stream;
     bool failed; /* it was answered with an error */
 };

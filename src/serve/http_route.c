@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/listen_host.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "serve/http_internal.h"
@@ -164,6 +165,53 @@ static bool token_good(const struct mx_http_request *request)
                                MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Authorization"));
 }
 
+static const char *header_of(const struct mx_http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* Without a token: is the request for this server, under a name that no web page can have? */
+static bool host_good(struct mx_http_request *request)
+{
+    const struct mx_http *const http = request->http;
+    const char *const host = header_of(request, "Host");
+    char quoted[96];
+    if (host == NULL || mx_listen_host_local(host)) return true;
+    if (http->reachable && mx_listen_host_number(host)) return true;
+    if (mx_listen_host_among(host, http->allow_hosts, http->allow_host_count)) return true;
+    return mx_http_problem_set(&request->problem, 403, "host_not_allowed", NULL,
+                               "without a token this server answers to localhost%s, not to %s: start it with "
+                               "'--allow-host NAME' for that name, or with '--token-file FILE'",
+                               http->reachable ? " and to addresses in numbers" : " and 127.0.0.1",
+                               mx_string_quote(quoted, sizeof quoted, host));
+}
+
+/* Without a token: does it come from no web page, from one of this server, or from one that is allowed? Sets the origin
+ * that may read the answer. */
+static bool origin_good(struct mx_http_request *request)
+{
+    const struct mx_http *const http = request->http;
+    const char *const origin = header_of(request, "Origin"), *const host = header_of(request, "Host");
+    char quoted[96];
+    if (origin == NULL || (host != NULL && mx_listen_origin_same(origin, host))) return true;
+    if (mx_listen_origin_among(origin, http->allow_origins, http->allow_origin_count)) {
+        request->origin = origin;
+        return true;
+    }
+    return mx_http_problem_set(&request->problem, 403, "origin_not_allowed", NULL,
+                               "web pages of %s may not use this server: start it with '--allow-origin URL' for them, "
+                               "or with '--token-file FILE'",
+                               mx_string_quote(quoted, sizeof quoted, origin));
+}
+
+/* A token says enough: whoever has it may ask from anywhere. */
+static bool source_good(struct mx_http_request *request)
+{
+    if (request->http->token[0] == '\0') return host_good(request) && origin_good(request);
+    request->origin = "*";
+    return true;
+}
+
 static void too_large(struct mx_http_request *request)
 {
     request->route = NULL;
@@ -181,6 +229,8 @@ void mx_http_route_find(struct mx_http_request *request, const char *path, const
     if (request->client == NULL || request->client->refused) {
         mx_http_problem_set(problem, 429, "too_many_connections", NULL,
                             "there are too many connections: try again later");
+    } else if (!source_good(request)) {
+        /* the problem says why */
     } else if (strcmp(method, "OPTIONS") == 0) {
         problem->status = 0; /* mx_http_answer_options */
     } else if (route == NULL) {
@@ -188,7 +238,7 @@ void mx_http_route_find(struct mx_http_request *request, const char *path, const
     } else if (!token_good(request) && (!route->open || post)) {
         mx_http_problem_set(
             problem, 401, "invalid_api_key", NULL,
-            "a token is needed: send 'Authorization: Bearer TOKEN', as given to 'myxtts serve --token'");
+            "a token is needed: send 'Authorization: Bearer TOKEN', as given to 'myxtts serve --token-file'");
     } else if (post ? route->post == NULL : route->get == NULL || (!head && strcmp(method, "GET") != 0)) {
         request->allow = route->get == NULL    ? "POST, OPTIONS"
                          : route->post == NULL ? "GET, HEAD, OPTIONS"
