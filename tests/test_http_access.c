@@ -17,6 +17,7 @@
 #include "http/service.h"
 #include "myxtts/error.h"
 #include "serve/http.h"
+#include "support/dial.h"
 
 #define TOKEN "0123456789abcdef"
 #define TEXT  "{\"input\":\"Hello\"}"
@@ -132,12 +133,82 @@ static void with_token(void **state)
     mx_http_close(http);
 }
 
+/* ---- memory of whole answers ---- */
+
+#define PIPER_TEXT 2000 /* bytes: 600,000 samples, 1.2 MB */
+
+static struct answer speak_whole(const struct mx_http *http, size_t bytes, const char *more)
+{
+    static char body[8192];
+    memset(body, 'a', sizeof body);
+    memcpy(body, "{\"text\":\"", 9);
+    snprintf(body + 9 + bytes, sizeof body - 9 - bytes, "\"%s}", more);
+    return ask(http, "POST", "/synthesize", "Content-Type: application/json\r\n", body);
+}
+
+static void whole_answers(void **state)
+{
+    struct mx_http *const http = http_start(&(struct mx_http_options){.whole_max = 2 << 20});
+    (void)state;
+    struct answer a = speak_whole(http, PIPER_TEXT, "");
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.bytes, 44 + 2 * PER_BYTE * PIPER_TEXT);
+    answer_release(&a);
+    /* One that is larger than all may be. */
+    a = speak_whole(http, 2 * PIPER_TEXT, "");
+    assert_non_null(strstr(a.body, "--whole-memory"));
+    assert_non_null(strstr(a.body, "2 MiB"));
+    expect_error(a, 413, "speech_too_long", NULL);
+    a = speak_whole(http, 2 * PIPER_TEXT, ",\"stream\":true");
+    assert_int_equal(a.status, 200);
+    answer_release(&a);
+    /* One that is not fetched takes its part until its client goes. */
+    char request[4096];
+    const int deaf = dial_small(mx_http_port(http), 4096), begun = begun_count();
+    const int n = snprintf(request, sizeof request,
+                           "POST /synthesize HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%0*d", PIPER_TEXT,
+                           PIPER_TEXT, 0);
+    send_all(deaf, request, (size_t)n);
+    ended_wait(begun);
+    a = speak_whole(http, PIPER_TEXT, "");
+    assert_non_null(strstr(a.head, "Retry-After: 7"));
+    assert_non_null(strstr(a.body, "--whole-memory"));
+    expect_error(a, 503, "answers_too_large", NULL);
+    close(deaf);
+    for (;;) { /* the server notices a moment later */
+        a = speak_whole(http, PIPER_TEXT, "");
+        const int status = a.status;
+        answer_release(&a);
+        if (status == 200) break;
+        assert_int_equal(status, 503);
+    }
+    mx_http_close(http);
+}
+
+/* A text that becomes too much sound: the service says so. */
+static void long_speech(void **state)
+{
+    struct mx_http *const http = http_start(&(struct mx_http_options){0});
+    (void)state;
+    struct answer a = ask(http, "POST", "/synthesize", NULL, "ENDLESS");
+    assert_non_null(strstr(a.body, "--max-seconds"));
+    expect_error(a, 413, "speech_too_long", NULL);
+    a = speak(http, "{\"input\":\"ENDLESS\",\"response_format\":\"wav\"}"); /* cut off after some sound */
+    assert_int_equal(a.status, 200);
+    assert_false(a.whole);
+    answer_release(&a);
+    a = speak(http, "{\"input\":\"ENDLESS\",\"stream_format\":\"sse\"}");
+    assert_non_null(strstr(a.body, "speech_too_long"));
+    answer_release(&a);
+    mx_http_close(http);
+}
+
 int main(void)
 {
 #ifndef MX_HAVE_MICROHTTPD
     return http_missing();
 #endif
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hosts), cmocka_unit_test(origins),
-                                       cmocka_unit_test(with_token)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hosts), cmocka_unit_test(origins), cmocka_unit_test(with_token),
+                                       cmocka_unit_test(whole_answers), cmocka_unit_test(long_speech)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -419,6 +419,34 @@ static void test_long_text(void **state)
     mx_free(text);
 }
 
+/* Pauses take little text and much sound: the sound of a text is bounded, too. */
+static void test_long_sound(void **state)
+{
+    const struct rig *const rig = *state;
+    const char *const voices[] = {rig->run};
+    struct mx_service_options options = MX_SERVICE_OPTIONS_DEFAULT;
+    struct mx_service_text how = MX_SERVICE_TEXT_DEFAULT;
+    struct mx_service *service;
+    options.voices = voices;
+    options.voice_count = 1;
+    options.workers = 1;
+    options.seconds_max = 30;
+    how.ssml = true;
+    assert_int_equal(mx_service_open(&options, &service), 0);
+    struct sound sound =
+        say(service, "<speak>One <break time=\"10s\"/> two <break time=\"10s\"/> three.</speak>", &how);
+    assert_int_equal(sound.rc, 0);
+    free(sound.samples);
+    sound = say(service,
+                "<speak>One <break time=\"10s\"/> two <break time=\"10s\"/> three <break time=\"10s\"/> four.</speak>",
+                &how);
+    assert_int_equal(sound.rc, MX_ERR_UNSUPPORTED);
+    assert_non_null(strstr(mx_error_last()->message, "more than 30 seconds"));
+    assert_true(sound.count <= 30 * 22050);
+    free(sound.samples);
+    mx_service_close(service);
+}
+
 /* A client that does not read gets a bounded amount of sound ahead and hinders nobody; what it reads later is right. */
 static void test_slow_reader(void **state)
 {
@@ -670,6 +698,7 @@ int main(void)
         cmocka_unit_test(test_full_queue),
         cmocka_unit_test(test_jobs_without_text_hold_no_place),
         cmocka_unit_test(test_long_text),
+        cmocka_unit_test(test_long_sound),
         cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_errors_are_of_one_job),
         cmocka_unit_test(test_left_out_is_told),

@@ -40,13 +40,16 @@ struct values {
     const char *listen, *wyoming, *token, *token_file, *device, *vocoder, *lexicon, *company_ms;
     struct mx_option_list allow_hosts, allow_origins;
     bool insecure;
-    int64_t batch, workers, queue, max_text, connections, connections_per_address, drain_seconds, cpu_devices;
+    int64_t batch, workers, queue, max_text, max_seconds, whole_memory, connections, connections_per_address,
+        drain_seconds, cpu_devices;
 };
 
 static const struct values start = {.listen = MX_HTTP_ADDRESS,
                                     .batch = MX_SERVICE_BATCH,
                                     .queue = 64,
                                     .max_text = 65536,
+                                    .max_seconds = MX_SERVICE_SECONDS,
+                                    .whole_memory = MX_HTTP_WHOLE_MIB,
                                     .connections = MX_HTTP_CONNECTIONS,
                                     .connections_per_address = MX_HTTP_PER_ADDRESS,
                                     .drain_seconds = 60};
@@ -89,6 +92,14 @@ static const struct mx_option options[] = {
         "with the time after which to try again.")},
     {MX_OPTION_INT(struct values, max_text, "max-text", "BYTES", 1, 1 << 26, "65536",
                    "Maximum length of a text. Longer ones are refused.")},
+    {MX_OPTION_INT(
+        struct values, max_seconds, "max-seconds", "SECONDS", 1, 1000000, MX_SERVICE_DIGITS(MX_SERVICE_SECONDS),
+        "Maximum length of the sound of one text, pauses included. A longer one ends with an error: status 413 "
+        "if no sound was sent yet.")},
+    {MX_OPTION_INT(
+        struct values, whole_memory, "whole-memory", "MIB", 1, 1 << 20, MX_SERVICE_DIGITS(MX_HTTP_WHOLE_MIB),
+        "Maximum memory of all answers together that are sent whole, as WAV files to clients of Piper. If there "
+        "is no room for another one, it is refused with status 503; one that alone is too large, with 413.")},
     {MX_OPTION_INT(struct values, connections, "connections", "N", 1, 4096, MX_SERVICE_DIGITS(MX_HTTP_CONNECTIONS),
                    "Maximum number of connections at a time, for each protocol.")},
     {MX_OPTION_INT(struct values, connections_per_address, "connections-per-address", "N", 1, 4096,
@@ -343,6 +354,7 @@ static int serve(const struct values *values, const struct mx_service_options *h
                                         .allow_host_count = values->allow_hosts.count,
                                         .allow_origins = values->allow_origins.items,
                                         .allow_origin_count = values->allow_origins.count,
+                                        .whole_max = (size_t)values->whole_memory << 20,
                                         .connections = (int)values->connections,
                                         .connections_per_address = (int)values->connections_per_address};
     const struct mx_wyoming_options other = {.address = values->wyoming,
@@ -388,6 +400,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     how.workers = (int)values->workers;
     how.queue_max = (int)values->queue;
     how.text_max = (size_t)values->max_text;
+    how.seconds_max = (double)values->max_seconds;
     if (values->company_ms != NULL && mx_string_parse_double(values->company_ms, &how.company_ms) != MX_STRING_NUMBER) {
         char quoted[96];
         return MX_FAIL(MX_ERR_USAGE, "give a number of milliseconds, for example 3",

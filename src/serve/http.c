@@ -369,6 +369,7 @@ int mx_http_open(const struct mx_http_options *options, struct mx_service *servi
     http->allow_origins = options->allow_origins;
     http->allow_origin_count = options->allow_origin_count;
     http->body_max = BODY_FACTOR * mx_service_text_max(service) + BODY_SPARE;
+    http->whole_max = options->whole_max > 0 ? options->whole_max : (size_t)MX_HTTP_WHOLE_MIB << 20;
     http->created = (int64_t)time(NULL);
     http->client_count = (size_t)http->connections + SPARE;
     pthread_mutex_init(&http->lock, NULL);

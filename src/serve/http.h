@@ -13,7 +13,8 @@
  * Sound is sent as it is made. A client that closes the connection, or its sending half, has gone: its text is not spoken
  * any further. Errors are JSON in OpenAI's shape, {"error":{"message","type","param","code"}}.
  *
- * Limits: connections in all and of one address (IPv6: of one /64 network); bytes of headers and body; the time for a
+ * Limits: bytes of all answers that are sent whole (Piper's WAV files), which are held in memory until then, and seconds
+ * of each text; connections in all and of one address (IPv6: of one /64 network); bytes of headers and body; the time for a
  * request to be complete, for a block of an answer to be taken, and for an idle connection. Whoever exceeds one is
  * answered with an error, or the connection is closed; a new connection above a limit displaces the one that has been
  * idle for longest, so that nobody can take all places by waiting. A request never becomes part of a path: the server opens no file.
@@ -39,6 +40,7 @@
 #define MX_HTTP_ADDRESS     "127.0.0.1:8080"
 #define MX_HTTP_CONNECTIONS 256
 #define MX_HTTP_PER_ADDRESS 64
+#define MX_HTTP_WHOLE_MIB   512
 
 struct mx_service;
 struct mx_http;
@@ -51,6 +53,7 @@ struct mx_http_options {
     size_t allow_host_count, allow_origin_count;
     int connections;             /* at a time; 0: MX_HTTP_CONNECTIONS */
     int connections_per_address; /* 0: MX_HTTP_PER_ADDRESS */
+    size_t whole_max;            /* bytes of all answers that are sent whole, together; 0: MX_HTTP_WHOLE_MIB */
     int patience_ms;             /* for each of the times above; 0: 20 s */
 };
 

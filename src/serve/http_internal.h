@@ -41,7 +41,7 @@ struct mx_http {
     int port, listener; /* listener -1: given to the daemon */
     uint64_t patience_ns;
     int connections, per_address;
-    size_t body_max;
+    size_t body_max, whole_max;
     int64_t created; /* seconds since 1970 */
     char *pages[2];  /* by enum mx_words */
     struct MHD_Daemon *daemon;
@@ -50,13 +50,14 @@ struct mx_http {
     atomic_bool closing;           /* every answer ends now */
     atomic_bool told_instructions; /* the log has the line about them */
 
-    /* Guards the clients, `counts`, `busy` and `stop`: `busy` is how many clients are. A socket is only shut down while
+    /* Guards the clients, `counts`, `busy`, `whole` and `stop`: `busy` is how many clients are; `whole` is the sum of what
+     * the streams hold for whole answers, at most whole_max. A socket is only shut down while
      * the lock is held and its client is used, so that it cannot be another file meanwhile: the daemon closes it after
      * the client was freed. `changed` is signalled when `busy` becomes smaller, and with `stop`. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct mx_http_client *clients;
-    size_t client_count, busy;
+    size_t client_count, busy, whole;
     bool stop;
     struct mx_http_counts counts;
 };

@@ -40,6 +40,8 @@ struct mx_http_stream {
     bool ended; /* the bytes above are the last ones */
     bool gone;  /* the client has left */
     bool failed;
+    bool limited;      /* … because of a limit: the problem of the request says which */
+    size_t whole_room; /* of an answer that is sent whole; it counts in `whole` of the server */
 };
 
 static void job_end(struct mx_http_stream *s)
@@ -51,6 +53,9 @@ static void job_end(struct mx_http_stream *s)
 void mx_http_stream_end(struct mx_http_stream *s)
 {
     if (s == NULL) return;
+    pthread_mutex_lock(&s->request->http->lock);
+    s->request->http->whole -= s->whole_room;
+    pthread_mutex_unlock(&s->request->http->lock);
     mx_service_end(s->job);
     mx_encode_close(s->encode);
     mx_string_release(&s->event);
@@ -107,6 +112,10 @@ static int bytes_wait(struct mx_http_stream *s)
         }
         rc = mx_service_read(s->job, s->samples, SAMPLES, &got, WAIT_MS);
         if (rc == MX_ERR_TIMEOUT) continue;
+        if (rc == MX_ERR_UNSUPPORTED) {
+            s->limited = true;
+            mx_http_problem_set(&s->request->problem, 413, "speech_too_long", NULL, "%s", mx_error_last()->message);
+        }
         if (rc < 0) goto out;
         s->heard += got;
         s->ended = rc == 0;
@@ -125,8 +134,8 @@ out:
 /* An error after the beginning: an event, or nothing more. */
 static bool fail_event(struct mx_http_stream *s, int rc)
 {
-    struct mx_http_problem problem;
-    mx_http_problem_from_error(&problem, rc);
+    struct mx_http_problem problem = s->request->problem;
+    if (!s->limited) mx_http_problem_from_error(&problem, rc);
     if (!s->speech.events) return false;
     char *const text = mx_http_problem_print(&problem);
     s->event.length = 0;
@@ -159,19 +168,54 @@ static ssize_t on_block(void *context, uint64_t at, char *out, size_t most)
     return (ssize_t)part;
 }
 
+#define WHOLE_LEAST ((size_t)64 << 10)
+
+/* Room for `needed` bytes of a whole answer, if all of them together may have that much. */
+static int whole_grow(struct mx_http_stream *s, char **out, size_t needed)
+{
+    struct mx_http *const http = s->request->http;
+    size_t room = s->whole_room + s->whole_room / 4 + WHOLE_LEAST;
+    if (needed <= s->whole_room) return 0;
+    if (room < needed) room = needed;
+    if (room > http->whole_max) room = needed;
+    pthread_mutex_lock(&http->lock);
+    const bool fits = room <= http->whole_max - (http->whole - s->whole_room);
+    if (fits) {
+        http->whole += room - s->whole_room;
+        s->whole_room = room;
+    }
+    pthread_mutex_unlock(&http->lock);
+    if (!fits) {
+        s->limited = true;
+        const bool alone = needed > http->whole_max;
+        mx_http_problem_set(&s->request->problem, alone ? 413 : 503, alone ? "speech_too_long" : "answers_too_large",
+                            NULL,
+                            "%s the %zu MiB that the server has for answers that are sent whole ('--whole-memory'): "
+                            "%s, or have the sound sent while it is made with \"stream\": true",
+                            alone ? "the sound is larger than" : "other answers take too much of",
+                            http->whole_max >> 20, alone ? "ask for less" : "try again later");
+        return MX_FAIL(MX_ERR_NO_MEMORY, NULL, "whole answers take too much memory");
+    }
+    char *const grown = mx_realloc(*out, room, 1);
+    if (grown == NULL) return MX_ERR_NO_MEMORY;
+    *out = grown;
+    return 0;
+}
+
 /* All of it at once: a WAV file with its true length. */
 static int whole_read(struct mx_http_stream *s, char **out, size_t *bytes)
 {
     int rc = 0;
-    size_t capacity = 0, used = MX_ENCODE_WAV_HEADER;
+    size_t used = MX_ENCODE_WAV_HEADER;
     *out = NULL;
     for (;;) {
         MX_TRY(bytes_wait(s));
-        if (MX_GROW(*out, capacity, used + s->count) < 0) MX_TRY(MX_ERR_NO_MEMORY);
+        const bool more = rc > 0;
+        MX_TRY(whole_grow(s, out, used + s->count));
         memcpy(*out + used, s->bytes, s->count);
         used += s->count;
         s->count = 0;
-        if (rc == 0) break;
+        if (!more) break;
     }
     mx_encode_wav_header((unsigned char *)*out, s->speech.rate, (int64_t)(used - MX_ENCODE_WAV_HEADER) / 2);
     *bytes = used;
@@ -251,6 +295,6 @@ out:
         s->failed = true;
         job_end(s);
     }
-    mx_http_problem_from_error(&request->problem, rc);
+    if (s == NULL || !s->limited) mx_http_problem_from_error(&request->problem, rc);
     return mx_http_answer_problem(request, &request->problem);
 }

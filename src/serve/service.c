@@ -49,6 +49,8 @@ static int options_check(const struct mx_service_options *o)
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "texts of at most %zu bytes are impossible", o->text_max);
         return mx_error_hint("1 to %zu", (size_t)MX_TEXT_LIMIT_BYTES);
     }
+    if (!(o->seconds_max >= 1))
+        return MX_FAIL(MX_ERR_ARGUMENT, "at least 1", "texts of at most %g seconds are impossible", o->seconds_max);
     return 0;
 }
 

@@ -35,18 +35,23 @@ struct mx_service_options {
     int batch_max;       /* pieces that the network speaks at once, 1 … MX_SERVICE_BATCH_LIMIT */
     double company_ms;   /* how long a piece waits at most for others to share its batch; 0: not at all */
     int queue_max;       /* jobs with text at once, spoken or waiting; one more is refused */
-    size_t text_max;     /* bytes of text in one job */
+    size_t text_max;     /* bytes of text in one job … */
+    double seconds_max;  /* … and seconds of its sound: pauses take no text */
 };
 
 #define MX_SERVICE_BATCH_LIMIT     64
 #define MX_SERVICE_WORKERS_MAX     16
 #define MX_SERVICE_BATCH           8                          /* the usual one … */
 #define MX_SERVICE_COMPANY_MS      3                          /* … and the usual wait */
+#define MX_SERVICE_SECONDS         7200                       /* of a text: 64 KB are about 75 minutes */
 #define MX_SERVICE_DIGITS(number)  MX_SERVICE_DIGITS_(number) /* for help pages */
 #define MX_SERVICE_DIGITS_(number) #number
 #define MX_SERVICE_OPTIONS_DEFAULT                                                                                     \
-    ((struct mx_service_options){                                                                                      \
-        .batch_max = MX_SERVICE_BATCH, .company_ms = MX_SERVICE_COMPANY_MS, .queue_max = 64, .text_max = 65536})
+    ((struct mx_service_options){.batch_max = MX_SERVICE_BATCH,                                                        \
+                                 .company_ms = MX_SERVICE_COMPANY_MS,                                                  \
+                                 .queue_max = 64,                                                                      \
+                                 .text_max = 65536,                                                                    \
+                                 .seconds_max = MX_SERVICE_SECONDS})
 
 /* Opens the voices and starts the workers. */
 int mx_service_open(const struct mx_service_options *options, struct mx_service **out);
@@ -106,7 +111,7 @@ int mx_service_add(struct mx_service_job *job, const char *text, size_t length);
  * MX_ERR_BUDGET: there is no place for it. */
 int mx_service_finish(struct mx_service_job *job);
 /* Waits for sound: at most `room` samples, at the rate of the voice and before any limiter. 1: some; 0: the end (again
- * on later calls); MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not wait; negative: no limit), try again; any other
+ * on later calls); MX_ERR_UNSUPPORTED: more sound than seconds_max; MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not wait; negative: no limit), try again; any other
  * negative code: the job failed, and will again. */
 int mx_service_read(struct mx_service_job *job, float *samples, size_t room, size_t *count, int timeout_ms);
 /* Makes mx_service_read return MX_ERR_INTERRUPTED, in whatever thread, and frees the place of the job. */

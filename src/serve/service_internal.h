@@ -111,6 +111,7 @@ struct mx_service_job {
     int item_count, busy;                           /* waiting; with workers */
     struct mx_service_block *first, *last;          /* sound; the reader has read `at` samples of the first */
     size_t at, ahead;                               /* … and `ahead` samples are made and not read */
+    uint64_t heard;                                 /* samples that were read in all */
     uint64_t turn;                                  /* of the service, when it had its last one or began */
     uint64_t text_ns;                               /* when the first text came */
     bool sounding;                                  /* some sound was made */

@@ -465,6 +465,16 @@ static int read_now(struct mx_service_job *job, float *samples, size_t room, siz
         return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "%s", job->cancelled ? "the text was cancelled" : "the server ends");
     if (job->error.code != 0) return mx_error_restore(&job->error);
     *count = sound_take(job, samples, room, done);
+    job->heard += *count;
+    if ((double)job->heard > s->options.seconds_max * job->engine->facts.rate) {
+        const int rc = MX_FAIL(MX_ERR_UNSUPPORTED, "speak it in several parts, with fewer or shorter pauses",
+                               "the text becomes more than %g seconds of sound, which is the limit of the server "
+                               "('--max-seconds')",
+                               s->options.seconds_max);
+        *count = 0;
+        mx_service_job_fail(job);
+        return rc;
+    }
     if (*count > 0) return 1;
     if (!job->text_over || job->item_count > 0 || job->busy > 0) return MX_ERR_TIMEOUT;
     if (!job->over) s->counts.finished++;

@@ -125,6 +125,8 @@ int mx_service_read(struct mx_service_job *job, float *samples, size_t room, siz
     }
     if (strstr(job->text, "FAIL") != NULL && (job->at > 0 || strstr(job->text, "FAIL AT ONCE") != NULL))
         return MX_FAIL(MX_ERR_DEVICE, NULL, "the device /dev/secret is on fire");
+    if (strstr(job->text, "ENDLESS") != NULL && job->at > 1000)
+        return MX_FAIL(MX_ERR_UNSUPPORTED, "fewer pauses", "too much sound ('--max-seconds')");
     for (; *count < room && *count < 1111 && job->at < all; job->at++)
         samples[(*count)++] = sound_at(job->options.voice, job->at);
     return *count > 0;

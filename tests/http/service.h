@@ -4,7 +4,7 @@
  * to. It defines what serve/service.h declares, in place of the real one; so only these tests are linked with it.
  *
  * There are the voices alpha, and beta with the speakers anna and bob. A text with HOLD has no sound while the service is
- * held, one with FAIL fails after its first sound, and one with FAIL AT ONCE before it.
+ * held, one with FAIL fails after its first sound, one with FAIL AT ONCE before it, and one with ENDLESS is too long.
  *
  * Memory: the service is static, http_start's server belongs to the caller. Failures end the test.
  */
