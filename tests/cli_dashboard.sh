@@ -21,7 +21,7 @@ if grep -q 'built without the dashboard' stderr; then
 fi
 
 refused 1 "'nonsense' is not a valid address" 'ADDRESS:PORT' "${start[@]}" --dashboard nonsense
-refused 1 'would show the run to everyone' "'--dashboard-token TOKEN'" "${start[@]}" --dashboard 0.0.0.0:0
+refused 1 'would show the run to everyone' "'--dashboard-token-file token.txt'" "${start[@]}" --dashboard 0.0.0.0:0
 refused 1 'token is not valid' 'openssl rand' "${start[@]}" --dashboard --dashboard-token short
 refused 1 "'--dashboard-token' is given without a dashboard" "'--dashboard ADDR:PORT'" "${start[@]}" \
     --dashboard-token 0123456789abcdef

@@ -503,6 +503,20 @@ static void test_token(void **state)
     assert_int_equal(status_of(&rig, "GET", "/metrics.jsonl?a=b&token=" TOKEN "&c=d", ""), 200);
     assert_int_equal(status_of(&rig, "GET", "/metrics.jsonl", "Authorization: Bearer " TOKEN "\r\n"), 200);
     assert_int_equal(status_of(&rig, "GET", "/nothing?token=" TOKEN, ""), 404);
+    /* The page comes with a cookie, so that the token need not stay in its address. */
+    char set[128], cookie[128];
+    snprintf(set, sizeof set, "Set-Cookie: myxtts_%d=" TOKEN "; Path=/; HttpOnly; SameSite=Strict",
+             mx_dashboard_port(rig.dashboard));
+    struct answer page = answer_read(ask(&rig, "GET", "/?token=" TOKEN, ""));
+    assert_int_equal(page.status, 200);
+    assert_non_null(strstr(page.data, set));
+    answer_free(&page);
+    snprintf(cookie, sizeof cookie, "Cookie: a=b; myxtts_%d=" TOKEN "\r\n", mx_dashboard_port(rig.dashboard));
+    assert_int_equal(status_of(&rig, "GET", "/metrics.jsonl", cookie), 200);
+    snprintf(cookie, sizeof cookie, "Cookie: myxtts_%d=" TOKEN "\r\n", mx_dashboard_port(rig.dashboard) + 1);
+    assert_int_equal(status_of(&rig, "GET", "/metrics.jsonl", cookie), 401);
+    snprintf(cookie, sizeof cookie, "Cookie: myxtts_%d=\r\n", mx_dashboard_port(rig.dashboard));
+    assert_int_equal(status_of(&rig, "GET", "/metrics.jsonl", cookie), 401);
     rig_close(&rig);
 }
 

@@ -598,6 +598,22 @@ static void test_vanishing(void **state)
     rig_close(&rig);
 }
 
+/* A browser that is made to connect cannot speak the protocol: its request is no event. */
+static void test_browser_is_refused(void **state)
+{
+    struct rig rig = {.service = shared.service};
+    struct mx_wyoming_counts counts;
+    (void)state;
+    rig_open(&rig, NULL);
+    const int s = call(&rig);
+    say(s, "POST / HTTP/1.1\r\nHost: localhost:10200\r\nContent-Length: 44\r\n\r\n"
+           "{\"type\":\"synthesize\",\"data\":{\"text\":\"a\"}}\n");
+    expect_error(s, "FORMAT", "JSON");
+    mx_wyoming_counts_read(rig.wyoming, &counts);
+    assert_int_equal(counts.requests, 0);
+    mx_wyoming_close(rig.wyoming);
+}
+
 static void test_patience(void **state)
 {
     struct rig rig = {.service = shared.service};

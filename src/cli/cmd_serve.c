@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "checkpoint/installed.h"
@@ -22,6 +21,7 @@
 #include "cli/command.h"
 #include "cli/headings.h"
 #include "cli/shared_options.h"
+#include "cli/token_option.h"
 #include "myxtts/error.h"
 #include "run/interrupt.h"
 #include "serve/http.h"
@@ -31,7 +31,6 @@
 
 #define OFF        "off"
 #define ENDING     ".voice.safetensors"
-#define TOKEN_MAX  ((size_t)4096)
 #define TICK_NS    UINT64_C(50000000)
 #define TICK_MS    50
 #define VOICES_MAX 64
@@ -57,14 +56,16 @@ static const struct values start = {.listen = MX_HTTP_ADDRESS,
 static const struct mx_option options[] = {
     {MX_OPTION_STRING(struct values, listen, "listen", "ADDR:PORT", MX_HTTP_ADDRESS,
                       "Address of the HTTP server; " OFF ": no HTTP. Port 0 takes any free port. An address other than "
-                      "loopback needs '--token', '--token-file' or '--insecure'.")},
+                      "loopback needs '--token-file', '--token' or '--insecure'.")},
     {MX_OPTION_STRING(
          struct values, wyoming, "wyoming", "ADDR:PORT", "none; alone: " MX_WYOMING_ADDRESS,
          "Also serve the Wyoming protocol (Home Assistant) at this address. The protocol has no passwords, "
          "so an address other than loopback needs '--insecure'."),
      .implied = MX_WYOMING_ADDRESS},
-    {MX_OPTION_STRING(struct values, token, "token", "TOKEN", "$MYXTTS_SERVE_TOKEN",
-                      "Token that HTTP clients must send, as 'Authorization: Bearer TOKEN'; at least 16 characters.")},
+    {MX_OPTION_STRING(
+        struct values, token, "token", "TOKEN", "$MYXTTS_SERVE_TOKEN",
+        "Token that HTTP clients must send, as 'Authorization: Bearer TOKEN'; at least 16 characters. Other "
+        "users of the machine see it in the list of processes: prefer '--token-file'.")},
     {MX_OPTION_STRING(struct values, token_file, "token-file", "FILE", NULL,
                       "Read the token from the first line of this file.")},
     {MX_OPTION_FLAG(struct values, insecure, "insecure", "Serve anybody who can reach the address, without a token.")},
@@ -234,28 +235,6 @@ out:
     return rc;
 }
 
-/* ---- the token ---- */
-
-/* *token is owned, or NULL. */
-static int token_read(const struct values *v, char **token)
-{
-    int rc = 0;
-    size_t length = 0;
-    const char *const given = v->token != NULL ? v->token : getenv("MYXTTS_SERVE_TOKEN");
-    *token = NULL;
-    if (v->token != NULL && v->token_file != NULL)
-        return MX_FAIL(MX_ERR_USAGE, "see 'myxtts serve --help'", "'--token' and '--token-file' contradict each other");
-    if (v->token_file != NULL) {
-        MX_TRY(mx_file_read(v->token_file, TOKEN_MAX, token, &length));
-        (*token)[strcspn(*token, "\r\n")] = '\0';
-    } else if (given != NULL && (*given != '\0' || v->token != NULL)) {
-        *token = mx_strdup(given);
-        if (*token == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    }
-out:
-    return rc;
-}
-
 /* ---- systemd ---- */
 
 /* Tells the service manager, if one waits for it (sd_notify(3)). Nothing depends on whether it listens. */
@@ -407,7 +386,7 @@ static int run(const void *given, const struct mx_option_list *operands)
                        "option '--company-ms' has the value %s, which is not a number",
                        mx_string_quote(quoted, sizeof quoted, values->company_ms));
     }
-    MX_TRY(token_read(values, &token));
+    MX_TRY(mx_token_option_read("token", values->token, values->token_file, "MYXTTS_SERVE_TOKEN", &token));
     if (operands->count == 0) MX_TRY(installed_read(&paths));
     for (size_t i = 0; i < operands->count; i++) MX_TRY(operand_read(operands->items[i], &paths));
     how.voices = (const char *const *)paths.items;

@@ -13,6 +13,7 @@
 #include "cli/headings.h"
 #include "cli/setting_flags.h"
 #include "cli/shared_options.h"
+#include "cli/token_option.h"
 #include "myxtts/error.h"
 #include "run/dashboard.h"
 #include "run/interrupt.h"
@@ -24,7 +25,7 @@ struct values {
     /* of struct mx_job_request */
     const char *output, *resume, *init_from;
     bool partial, dry_run;
-    const char *dashboard_token;
+    const char *dashboard_token, *dashboard_token_file;
     struct mx_option_settings flags;
     const char *config;
     struct mx_option_list set;
@@ -53,7 +54,10 @@ static const struct mx_option options[] = {
     {MX_OPTION_SETTING(struct values, flags, training)},
     STRING(
         dashboard_token, "dashboard-token", "TOKEN", "$MYXTTS_DASHBOARD_TOKEN",
-        "Token that a browser must send, as ?token=TOKEN, to see the run. Required on addresses other than loopback."),
+        "Token that a browser must send, as ?token=TOKEN, to see the run. Required on addresses other than loopback. "
+        "Other users of the machine see it in the list of processes: prefer '--dashboard-token-file'."),
+    STRING(dashboard_token_file, "dashboard-token-file", "FILE", NULL,
+           "Read the token of the dashboard from the first line of this file."),
     {MX_OPTION_SETTING(struct values, flags, pipeline)},
     {MX_OPTION_SETTING(struct values, flags, device)},
     {MX_OPTION_FLAG(struct values, dry_run, "dry-run",
@@ -227,6 +231,7 @@ static int run(const void *given, const struct mx_option_list *operands)
                                      .size_said = mx_setting_flags_given(&values->flags, "model.size") != NULL ||
                                                   mx_settings_size_said(values->set.items, values->set.count)}};
     struct mx_dashboard *dashboard = NULL;
+    char *token = NULL;
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = usage_check(values);
     if (rc >= 0 && !values->dry_run) rc = mx_log_hold(); /* for log.txt */
@@ -248,7 +253,9 @@ static int run(const void *given, const struct mx_option_list *operands)
         printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, job.steps, job.steps);
         goto out;
     }
-    MX_TRY(mx_job_dashboard_open(&job, values->dashboard_token, &dashboard));
+    MX_TRY(
+        mx_token_option_read("dashboard-token", values->dashboard_token, values->dashboard_token_file, NULL, &token));
+    MX_TRY(mx_job_dashboard_open(&job, token, &dashboard));
     MX_TRY(mx_job_start(&job));
     if (!mx_job_ranks_first(&job)) {
         MX_TRY(mx_job_ranks_follow(&job));
@@ -261,6 +268,7 @@ out:
     rc = mx_job_ranks_fail(&job, rc);
     const struct mx_error failure = *mx_error_last(); /* streams that failed say so again when they end */
     mx_dashboard_close(dashboard);
+    mx_free(token);
     mx_job_close(&job);
     mx_job_ranks_close(&job);
     mx_config_release(&mx_settings_schema, &job.settings);

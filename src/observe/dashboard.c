@@ -62,7 +62,8 @@ int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dash
     }
     if (!address.loopback && options->token == NULL)
         MX_RAISE(MX_ERR_USAGE,
-                 "add '--dashboard-token TOKEN' (openssl rand -hex 16), or stay on 127.0.0.1 and reach it through 'ssh "
+                 "make a token with 'openssl rand -hex 16 > token.txt' and add '--dashboard-token-file token.txt', or "
+                 "stay on 127.0.0.1 and reach it through 'ssh "
                  "-L 6007:127.0.0.1:6007 HOST'",
                  "the dashboard on %s would show the run to everyone who can reach that address", address.host);
     MX_TRY(mx_listen_open(&use, &address, &listener));

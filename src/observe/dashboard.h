@@ -15,8 +15,9 @@
  * paced, so with more clients each gets news less often instead of taking more of the machine.
  *
  * Read-only: GET and HEAD. Requested names never become part of a path: they are compared with the names above, and
- * numbers in them are parsed and printed again. On any address but a loopback one a token is required, as ?token= or as
- * "Authorization: Bearer"; without a token only requests for a loopback name are answered, so that no web page can
+ * numbers in them are parsed and printed again. On any address but a loopback one a token is required, as ?token=, as
+ * "Authorization: Bearer", or as the cookie that comes with the page, which then takes it out of its address;
+ * without a token only requests for a loopback name are answered, so that no web page can
  * reach the dashboard through a host name of its own.
  *
  * Memory: everything belongs to the dashboard; mx_dashboard_close ends its thread first.

@@ -227,11 +227,29 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, struct mx_dash_
     return answer(connection, status, "text/plain; charset=utf-8", response);
 }
 
+/* Browsers send the cookies of all ports to each: every dashboard has its own. */
+#define COOKIE_NAME_BYTES 24
+static void cookie_name(const struct mx_dashboard *d, char out[COOKIE_NAME_BYTES])
+{
+    snprintf(out, COOKIE_NAME_BYTES, "myxtts_%d", d->port);
+}
+
+/* With its page a browser gets the token as a cookie: then the page can take it out of its address (page.js). */
+static void cookie_set(const struct mx_dashboard *d, struct MHD_Response *response)
+{
+    char name[COOKIE_NAME_BYTES], line[COOKIE_NAME_BYTES + MX_LISTEN_TOKEN_MAX + 64];
+    if (d->token[0] == '\0') return;
+    cookie_name(d, name);
+    snprintf(line, sizeof line, "%s=%s; Path=/; HttpOnly; SameSite=Strict", name, d->token);
+    header(response, "Set-Cookie", line);
+}
+
 static enum MHD_Result serve_body(struct mx_dashboard *d, struct mx_dash_client *c, enum mx_dash_kind kind,
                                   uint64_t bytes, const char *type)
 {
     struct MHD_Response *const response = MHD_create_response_from_callback(bytes, BLOCK_BYTES, body_read, c, NULL);
     if (response == NULL) return MHD_NO;
+    if (kind == MX_DASH_BLOB) cookie_set(d, response); /* the page; the request had the token */
     c->kind = kind;
     c->moved_ns = mx_clock_ns();
     d->serving++;
@@ -321,7 +339,11 @@ static bool token_given(const struct mx_dashboard *d, struct MHD_Connection *con
     static const char scheme[] = "Bearer ";
     const char *const query = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
     const char *const bearer = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    char name[COOKIE_NAME_BYTES];
+    cookie_name(d, name);
+    const char *const cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, name);
     bool good = false;
+    if (cookie != NULL && *cookie != '\0') good = mx_listen_token_equal(d->token, cookie) || good;
     if (query != NULL && *query != '\0') good = mx_listen_token_equal(d->token, query) || good;
     if (bearer != NULL && strncasecmp(bearer, scheme, sizeof scheme - 1) == 0 && bearer[sizeof scheme - 1] != '\0')
         good = mx_listen_token_equal(d->token, bearer + sizeof scheme - 1) || good;
@@ -369,7 +391,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return refuse(connection, c, MHD_HTTP_METHOD_NOT_ALLOWED, "This page is read-only.\n", "Allow", "GET, HEAD");
     if (d->token[0] != '\0' && !token_given(d, connection))
         return refuse(connection, c, MHD_HTTP_UNAUTHORIZED,
-                      "A token is needed: add ?token=TOKEN, as given to 'myxtts train --dashboard-token'.\n",
+                      "A token is needed: add ?token=TOKEN, as given to 'myxtts train --dashboard-token-file'.\n",
                       "WWW-Authenticate", "Bearer");
     if (d->token[0] == '\0' && !host_local(connection))
         return refuse(connection, c, MHD_HTTP_FORBIDDEN,

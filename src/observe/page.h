@@ -26,7 +26,8 @@
  *     "sounds": [{"step", "number", "audio"}], first, middle and newest evaluation; data: addresses
  *     "recordings": [{"number", "audio"}]: what the samples should sound like
  *
- * Live: page.js opens `new EventSource("events?after=STEP")`, with the page's own query (?token=…) before `after`.
+ * Live: page.js opens `new EventSource("events?after=STEP")`, with the page's own query before `after`; a token
+ * in the query is taken out of the address first, because a cookie holds it.
  * Messages without a name are lines of metrics.jsonl, unchanged; the server sends those of steps later than STEP first,
  * then new ones as they come. Duplicates are ignored. A message named "run" holds run.json, which is sent when it has
  * changed. mxPage.add(record) and mxPage.run(object) accept the same from a script. After a record of an evaluation the

@@ -597,6 +597,14 @@ const mxPage = (() => {
   }
   const footer = () => make('footer', {class: 'wide'}, say('footer', (D.run && D.run.program) || '', L.date(D.written)));
 
+  /* The server has given the token as a cookie, too: it need not stay in the address. */
+  function tokenHide() {
+    const address = new URL(location.href);
+    if (!address.searchParams.has('token') || !navigator.cookieEnabled) return;
+    address.searchParams.delete('token');
+    history.replaceState(null, '', address);
+  }
+
   function start() {
     const main = document.getElementById('page');
     document.title = D.name + ' · MyXTTS';
@@ -620,7 +628,10 @@ const mxPage = (() => {
         drawAll(false);
       }
     });
-    if (live) listen();
+    if (live) {
+      tokenHide();
+      listen();
+    }
   }
   start();
   return {add, run};

@@ -476,7 +476,7 @@ static const struct mx_config_field training_fields[] = {
      .flag = "batch-per-rank"},
     {MX_CONFIG_STRING(TRAINING, dashboard, "",
                       "Serve a live page about the run at this ADDRESS:PORT. Empty or off: no page. An address other "
-                      "than loopback needs '--dashboard-token'; the token is never written to disk."),
+                      "than loopback needs '--dashboard-token-file'; the token is never written to disk."),
      .flag = "dashboard", .value = "[ADDR:PORT]", .implied = MX_DASHBOARD_ADDRESS,
      .meaning = "none; alone: " MX_DASHBOARD_ADDRESS},
     {MX_CONFIG_BOOL(TRAINING, tensorboard, "true", "Write TensorBoard event files to tensorboard/ in the run folder."),

@@ -50,12 +50,14 @@
 
   /* ---- the server ---- */
 
-  /* A token may come with the address, like that of the page of a run; it does not stay there. */
-  const given = new URLSearchParams(location.search).get('token');
-  if (given) {
-    token.value = given;
-    other.href += '&token=' + encodeURIComponent(given);
+  /* A token may come with the address, like that of the page of a run. It does not stay there: this tab keeps it. */
+  const address = new URL(location.href), kept = 'myxtts-token';
+  if (address.searchParams.has('token')) {
+    sessionStorage.setItem(kept, address.searchParams.get('token'));
+    address.searchParams.delete('token');
+    history.replaceState(null, '', address);
   }
+  token.value = sessionStorage.getItem(kept) || '';
   const ask = async (path, options = {}) => {
     const headers = {...options.headers};
     if (token.value) headers.Authorization = 'Bearer ' + token.value;
@@ -186,7 +188,10 @@
   listen.addEventListener('click', play);
   stop.addEventListener('click', () => { end('stopped'); tell(words.stopped); });
   download.addEventListener('click', save);
-  token.addEventListener('change', () => load().catch(error => tell(error.message, true)));
+  token.addEventListener('change', () => {
+    sessionStorage.setItem(kept, token.value);
+    load().catch(error => tell(error.message, true));
+  });
   show();
   load().catch(error => tell(error.message, true));
 })();

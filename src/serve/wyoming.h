@@ -16,7 +16,8 @@
  * or its sending half, while it is spoken to has gone: its text is not spoken any further.
  *
  * Wyoming has no password: who can connect can have texts spoken. So on any address but a loopback one the server
- * starts only if it is asked to be insecure.
+ * starts only if it is asked to be insecure. Web pages cannot use it, as they could an HTTP server on this machine: a
+ * browser begins with an HTTP request, which is no event, and the connection is closed.
  *
  * Bounded: connections, connections of one address, bytes of an event, the time for an event to come or to be taken,
  * and the time without any event. A new connection above a limit displaces the one that has been idle for longest, which
