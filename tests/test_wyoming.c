@@ -692,13 +692,14 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_describe),   cmocka_unit_test(test_synthesize),
-        cmocka_unit_test(test_ssml),       cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_streaming),  cmocka_unit_test(test_streaming_waits),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_text_too_long),
-        cmocka_unit_test(test_queue_full), cmocka_unit_test(test_connections_bounded),
-        cmocka_unit_test(test_vanishing),  cmocka_unit_test(test_patience),
-        cmocka_unit_test(test_address),    cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_describe),       cmocka_unit_test(test_synthesize),
+        cmocka_unit_test(test_ssml),           cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_streaming),      cmocka_unit_test(test_streaming_waits),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_text_too_long),
+        cmocka_unit_test(test_queue_full),     cmocka_unit_test(test_connections_bounded),
+        cmocka_unit_test(test_vanishing),      cmocka_unit_test(test_browser_is_refused),
+        cmocka_unit_test(test_patience),       cmocka_unit_test(test_address),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
