@@ -19,7 +19,8 @@ const struct mx_docgen_variable mx_docgen_variables[] = {
     {"MYXTTS_OPENCL_KERNELS", "gpu: use the GPU kernels on OpenCL devices of CPU type as well; for tests."},
     {"MYXTTS_CLBLAST", "1: CLBlast multiplies matrices on all OpenCL devices, including those of CPU type, and must be "
                        "installed. 0: on none. Default: on GPUs, if it is installed."},
-    {"MYXTTS_DASHBOARD_TOKEN", "Token for '--dashboard' if neither '--dashboard-token-file' nor '--dashboard-token' is given; unlike the latter, it is not "
+    {"MYXTTS_DASHBOARD_TOKEN", "Token for '--dashboard' if neither '--dashboard-token-file' nor '--dashboard-token' is "
+                               "given; unlike the latter, it is not "
                                "visible in the process list."},
     {"MYXTTS_SERVE_TOKEN", "Token of 'myxtts serve' if neither '--token' nor '--token-file' is given."},
     {"NOTIFY_SOCKET", "Set by systemd: 'myxtts serve' tells it when the server is ready, and when it ends."},
