@@ -17,7 +17,7 @@ text='The tone number a. The tone number b.'
 # ---- refusals ----
 refused 2 'none' '.' serve none
 refused 1 'listen nowhere' 'wyoming' serve run --listen off
-refused 1 'contradict' 'help' serve run --token 0123456789abcdef --token-file token
+refused 1 'contradict' '--token-file FILE' serve run --token 0123456789abcdef --token-file token
 refused 2 'missing' '.' serve run --token-file missing
 refused 1 "'--company-ms'" 'milliseconds' serve run --company-ms soon
 refused 1 '2000' '1000 milliseconds' serve run --company-ms 2000
