@@ -137,6 +137,9 @@ static int engine_open(struct mx_service *s, size_t number)
     struct mx_service_engine *const e = &s->engines[number];
     const float *vector;
     for (int i = 0; i < s->worker_count; i++) MX_TRY(place_open(s, e, s->options.voices[number], i));
+    /* The express worker speaks with the weights of the first one. */
+    const struct mx_model_capacity single = mx_voice_room(1);
+    MX_TRY(mx_voice_speak_create(e->places[0].voice, &single, &e->places[s->worker_count].speak));
     MX_TRY(id_make(s, number));
     MX_TRY(facts_read(e));
     MX_TRY(mx_voice_vector(e->places[0].voice, NULL, &vector)); /* listens to the usual speaker before a client waits */
@@ -180,9 +183,9 @@ int mx_service_open(const struct mx_service_options *options, struct mx_service 
     s->worker_count = options->workers > 0 ? options->workers : workers_usual(options);
     for (size_t i = 0; i < options->voice_count; i++) MX_TRY(engine_open(s, i));
     s->options.voices = NULL; /* the caller's */
-    for (int i = 0; i < s->worker_count; i++) {
+    for (int i = 0; i <= s->worker_count; i++) {
         struct mx_service_worker *const worker = &s->workers[i];
-        *worker = (struct mx_service_worker){.service = s, .number = i};
+        *worker = (struct mx_service_worker){.service = s, .number = i, .express = i == s->worker_count};
         MX_TRY(mx_service_worker_warm(worker));
         MX_TRY(mx_thread_start(&worker->thread, "speak", -1, mx_service_worker_run, worker));
         s->running++;
@@ -234,10 +237,8 @@ void mx_service_close(struct mx_service *s)
         for (int i = 0; i < s->running; i++) pthread_join(s->workers[i].thread, NULL);
     }
     for (size_t i = 0; s->engines != NULL && i < s->options.voice_count; i++) {
-        for (int k = 0; k < s->worker_count; k++) {
-            mx_speak_destroy(s->engines[i].places[k].speak);
-            mx_voice_close(s->engines[i].places[k].voice);
-        }
+        for (int k = 0; k <= s->worker_count; k++) mx_speak_destroy(s->engines[i].places[k].speak);
+        for (int k = 0; k < s->worker_count; k++) mx_voice_close(s->engines[i].places[k].voice);
         mx_free(s->engines[i].id);
         mx_free(s->engines[i].languages);
         mx_free(s->engines[i].speakers);

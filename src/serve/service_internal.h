@@ -53,7 +53,7 @@ struct mx_service_place {
 /* An opened voice. The first of its places has the vocabulary and the vectors of speakers for all. */
 struct mx_service_engine {
     struct mx_service_voice facts;
-    struct mx_service_place places[MX_SERVICE_WORKERS_MAX];
+    struct mx_service_place places[MX_SERVICE_WORKERS_MAX + 1]; /* the one after the last: express */
     int32_t longest_tokens;
     char *id;
     const char **languages, **speakers;
@@ -62,6 +62,7 @@ struct mx_service_engine {
 struct mx_service_worker {
     struct mx_service *service;
     int number;
+    bool express; /* first pieces of new texts, while the others are busy */
     pthread_t thread;
 };
 
@@ -69,7 +70,7 @@ struct mx_service_worker {
  *   - `jobs` lists the jobs that have neither ended nor been cancelled; counts.active ≤ queue_max of them are placed;
  *   - the guarded members of every job (below) and of every block change only with the lock held;
  *   - draining, stopped and closing never go back to false.
- *   - `resting` is the number of workers that wait on `work`.
+ *   - `resting` is the number of workers, without the express one, that wait on `work`.
  * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts
  * `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
  * Nothing that takes long happens under it: the longest is the copy of MX_SERVICE_READ_MOST samples. */
@@ -78,12 +79,13 @@ struct mx_service {
     struct mx_service_engine *engines; /* constant after opening */
     pthread_mutex_t lock;
     pthread_cond_t work, idle;
-    int made; /* how many of lock, work, idle exist */
-    struct mx_service_worker workers[MX_SERVICE_WORKERS_MAX];
-    int worker_count, running; /* wanted, and started */
+    int made;                                                     /* how many of lock, work, idle exist */
+    struct mx_service_worker workers[MX_SERVICE_WORKERS_MAX + 1]; /* the last one is the express worker */
+    int worker_count, running;                                    /* wanted, and started; without and with that one */
     int resting;
     struct mx_service_job *jobs;
     uint64_t turns; /* given so far */
+    int new_in_row; /* first pieces taken since the last other one */
     bool draining, stopped, closing;
     struct mx_service_counts counts;
 };
@@ -113,6 +115,7 @@ struct mx_service_job {
     size_t at, ahead;                               /* … and `ahead` samples are made and not read */
     uint64_t heard;                                 /* samples that were read in all */
     uint64_t turn;                                  /* of the service, when it had its last one or began */
+    bool begun;                                     /* a worker has taken a piece of it */
     uint64_t text_ns;                               /* when the first text came */
     bool sounding;                                  /* some sound was made */
     bool delivered;                                 /* some was read */
@@ -138,6 +141,22 @@ struct mx_service_job {
 /* ---- service.c ---- */
 
 int mx_service_retry_now(const struct mx_service *service); /* mx_service_retry_seconds, with the lock held */
+
+/* ---- service_turns.c; with the lock held ---- */
+
+/* Which jobs are asked. */
+enum mx_service_asked {
+    MX_SERVICE_NEW,      /* no worker has had a piece of it */
+    MX_SERVICE_RESTING,  /* no worker has one now */
+    MX_SERVICE_SOUNDING, /* its first sound is out: before that, its further pieces must not delay it */
+};
+/* The job whose turn it is: of the given engine, or of any (NULL). NULL: none. */
+struct mx_service_job *mx_service_turn(const struct mx_service *s, const struct mx_service_engine *engine,
+                                       enum mx_service_asked asked);
+void mx_service_turn_take(struct mx_service_job *job); /* it had its turn */
+/* Has it an item, and will its reader take the sound? */
+bool mx_service_job_ready(const struct mx_service_job *job);
+int mx_service_new_count(const struct mx_service *s); /* jobs that are ready, and have had no turn */
 
 /* ---- service_worker.c ---- */
 

@@ -209,7 +209,7 @@ int mx_service_begin(struct mx_service *s, const struct mx_service_text *text, s
         rc = begin_fail();
     else
         job_list(job);
-    job->turn = s->turns;
+    job->turn = ++s->turns;
     pthread_mutex_unlock(&s->lock);
     if (rc < 0)
         job_free(job);

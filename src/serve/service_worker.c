@@ -3,10 +3,14 @@
  * The workers of the service. Each chooses pieces of several jobs, runs the network for all of them at once, then makes
  * the sound of one after the other.
  *
- * Turns: jobs whose reader would soon have nothing to read come first, among them those that have waited longest. A job
+ * Turns (service_turns.c): the first piece of a new text comes first, but seven times in a row at most while others wait.
+ * Then jobs whose reader would soon have nothing to read, among them those that have waited longest. A job
  * has one piece in a batch; a second one only where there is room left and the job is sounding already. A job with
  * enough sound ahead has no turn until its reader has caught up. So nobody starves, and a client that does not read
  * costs its own sound alone.
+ *
+ * Express: a batch of long sentences takes a second or more. So one more worker, which shares the weights and the cores
+ * of the first one, speaks first pieces of new texts, one at a time, while all others are busy.
  *
  * Sharing: what waits is divided among the workers that have nothing to do.
  *
@@ -22,7 +26,6 @@
 #include "serve/service_internal.h"
 
 #define NS_PER_S     UINT64_C(1000000000)
-#define SOON_S       0.5  /* seconds of sound: a reader with less will soon have nothing to read */
 #define FIRST_FRAMES 48   /* of the first part of a first piece: half a second, so that it leaves early … */
 #define OTHER_FRAMES 1024 /* … and of all other parts: larger ones need less time in all */
 #define WARM_TOKENS  100
@@ -42,48 +45,9 @@ struct batch {
 
 /* ---- choosing; with the lock held ---- */
 
-static bool job_soon(const struct mx_service_job *job)
-{
-    return (double)job->ahead < SOON_S * job->engine->facts.rate;
-}
-
-/* Has it an item, and will its reader take the sound? */
-static bool job_ready(const struct mx_service_job *job)
-{
-    return job->item_count > 0 && job->error.code == 0 &&
-           (double)job->ahead < MX_SERVICE_AHEAD_S * job->engine->facts.rate;
-}
-
-/* Does a come before b? */
-static bool job_before(const struct mx_service_job *a, const struct mx_service_job *b)
-{
-    const bool soon_a = job_soon(a), soon_b = job_soon(b);
-    return soon_a != soon_b ? soon_a : a->turn < b->turn;
-}
-
-/* Which jobs are asked. */
-enum asked {
-    RESTING,  /* no worker has a piece of it */
-    SOUNDING, /* its first sound is out: before that, its further pieces must not delay it */
-};
-
-/* The job whose turn it is: of the given engine, or of any (NULL). */
-static struct mx_service_job *job_choose(const struct mx_service *s, const struct mx_service_engine *engine,
-                                         enum asked asked)
-{
-    struct mx_service_job *best = NULL;
-    for (struct mx_service_job *job = s->jobs; job != NULL; job = job->next) {
-        if (!job_ready(job) || (engine != NULL && job->engine != engine)) continue;
-        if ((asked == RESTING && job->busy > 0) || (asked == SOUNDING && !job->sounding)) continue;
-        if (best == NULL || job_before(job, best)) best = job;
-    }
-    return best;
-}
-
 /* Moves the next item of the job into the batch. Its sound comes behind that of the items before. */
 static void batch_take(struct batch *b, struct mx_service_job *job)
 {
-    struct mx_service *const s = job->service;
     const struct mx_service_item item = job->items[0];
     b->works[b->count++] = (struct work){.job = job, .item = item};
     job->item_count--;
@@ -95,7 +59,7 @@ static void batch_take(struct batch *b, struct mx_service_job *job)
     job->last = item.block;
     job->busy++;
     job->holders++;
-    job->turn = ++s->turns;
+    mx_service_turn_take(job);
     pthread_cond_broadcast(&job->changed); /* there is room for another item */
 }
 
@@ -111,7 +75,7 @@ static struct standing standing_of(const struct mx_service *s, const struct mx_s
     for (const struct mx_service_job *job = s->jobs; job != NULL; job = job->next) {
         if (job->engine != engine) continue;
         standing.coming += job->item_count == 0 && job->making;
-        if (!job_ready(job)) continue;
+        if (!mx_service_job_ready(job)) continue;
         standing.ready++;
         if (job->items[0].ready_ns < standing.oldest_ns) standing.oldest_ns = job->items[0].ready_ns;
     }
@@ -130,13 +94,26 @@ static void work_wait(struct mx_service *s, uint64_t until_ns)
     s->resting--;
 }
 
+/* Fills the batch, which begins with this job. A new text goes with other new ones alone: its first sound must not wait
+ * for the networks to speak long sentences of others. */
+static void batch_fill(struct mx_service *s, struct batch *b, struct mx_service_job *job, int most)
+{
+    const bool begun = job->begun;
+    const enum mx_service_asked asked = begun ? MX_SERVICE_RESTING : MX_SERVICE_NEW;
+    for (; job != NULL && b->count < most; job = mx_service_turn(s, b->engine, asked)) batch_take(b, job);
+    if (begun)
+        while (b->count < most && (job = mx_service_turn(s, b->engine, MX_SERVICE_SOUNDING)) != NULL)
+            batch_take(b, job);
+    if (mx_service_new_count(s) > 0) pthread_cond_broadcast(&s->work); /* the express worker may take it */
+}
+
 /* Waits for work; false when the service is closed. */
 static bool batch_choose(struct mx_service *s, struct batch *b)
 {
     b->count = 0;
     while (!s->closing) {
-        struct mx_service_job *job = job_choose(s, NULL, RESTING);
-        if (job == NULL) job = job_choose(s, NULL, SOUNDING);
+        struct mx_service_job *job = mx_service_turn(s, NULL, MX_SERVICE_RESTING);
+        if (job == NULL) job = mx_service_turn(s, NULL, MX_SERVICE_SOUNDING);
         if (job == NULL || s->stopped) {
             work_wait(s, 0);
             continue;
@@ -150,9 +127,26 @@ static bool batch_choose(struct mx_service *s, struct batch *b)
             work_wait(s, until);
             continue;
         }
-        for (; job != NULL && b->count < most; job = job_choose(s, b->engine, RESTING)) batch_take(b, job);
-        while (b->count < most && (job = job_choose(s, b->engine, SOUNDING)) != NULL) batch_take(b, job);
+        batch_fill(s, b, job, most);
         return true;
+    }
+    return false;
+}
+
+/* The same for the express worker. It leaves the work to others as long as one rests; and where more new texts wait than
+ * fit into a batch, the others speak them sooner, because together they cost less. */
+static bool express_choose(struct mx_service *s, struct batch *b)
+{
+    b->count = 0;
+    while (!s->closing) {
+        const int waiting = s->resting > 0 || s->stopped ? 0 : mx_service_new_count(s);
+        if (waiting > 0 && waiting <= s->options.batch_max) {
+            struct mx_service_job *const job = mx_service_turn(s, NULL, MX_SERVICE_NEW);
+            b->engine = job->engine;
+            batch_take(b, job);
+            return true;
+        }
+        (void)pthread_cond_wait(&s->work, &s->lock);
     }
     return false;
 }
@@ -305,7 +299,7 @@ void *mx_service_worker_run(void *context)
     struct batch batch;
     for (;;) {
         pthread_mutex_lock(&s->lock);
-        const bool more = batch_choose(s, &batch);
+        const bool more = worker->express ? express_choose(s, &batch) : batch_choose(s, &batch);
         pthread_mutex_unlock(&s->lock);
         if (!more) return NULL;
         const uint64_t start = mx_clock_ns();
@@ -328,7 +322,7 @@ int mx_service_worker_warm(struct mx_service_worker *worker)
     tokens[WARM_TOKENS - 1] = MX_TOKEN_EOS;
     for (size_t v = 0; v < s->options.voice_count; v++) {
         struct mx_speak *const speak = s->engines[v].places[worker->number].speak;
-        int32_t count = s->options.batch_max;
+        int32_t count = worker->express ? 1 : s->options.batch_max;
         int64_t samples;
         for (int32_t i = 0; i < count; i++)
             pieces[i] = (struct mx_speak_piece){.tokens = tokens, .count = WARM_TOKENS, .speed = 1};
