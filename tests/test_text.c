@@ -176,6 +176,10 @@ static void test_quote(void **state)
     assert_string_equal(mx_string_quote(out, sizeof out, ""), "''");
     assert_string_equal(mx_string_quote(out, sizeof out, "a\n\x1B"), "'a\\x0a\\x1b'");
     assert_string_equal(mx_string_quote(out, sizeof out, "\xFF"), "'\\xff'");
+    assert_string_equal(mx_string_quote(out, sizeof out, "\u202E"), "'\\xe2\\x80\\xae'"); /* would turn the line */
+    assert_int_equal(mx_string_printable("\u2066", 3), 0);
+    assert_int_equal(mx_string_printable("\u2028", 3), 0);
+    assert_int_equal(mx_string_printable("\u200C", 3), 3); /* part of Persian words */
     assert_string_equal(mx_string_plain(out, sizeof out, "abc"), "abc");
     assert_string_equal(mx_string_plain(out, sizeof out, "a\x1B\xC2\x9B"), "a\\x1b\\xc2\\x9b");
     assert_string_equal(mx_string_plain(out, sizeof out, "123456789012345"), "123456789012345"); /* fills all 16 */

@@ -22,6 +22,10 @@
  * Errors: functions that can fail return a negative code of enum mx_error_code; mx_error_last() has a message and a hint
  * for the calling thread. Nothing is printed, and no function ends the program. A failed allocation is an error as well.
  *
+ * NULL for a voice, a speaker, a text or the place of a result is MX_ERR_ARGUMENT, unless it is said to be fine; functions
+ * that cannot fail return "", 0 or NULL then, and an empty report. A pointer that is NULL beside a count that is not 0 is
+ * MX_ERR_ARGUMENT, too, and so is a struct whose size cannot be.
+ *
  * Threads: any number of threads may use one voice. A speaker holds the state of one speech and belongs to one thread at
  * a time; only mx_speaker_cancel may be called by any thread at any time. Several speakers of a voice speak at once and
  * share its weights.

@@ -242,12 +242,21 @@ size_t mx_utf8_decode(const char *text, uint32_t *code)
 }
 
 /* C1 controls (U+0080 to U+009F) steer terminals just as the C0 ones do. */
+/* Characters that turn the direction of what follows, U+202A … U+202E and U+2066 … U+2069, or begin a line, U+2028 and
+ * U+2029: in a message they would make the rest of it read as something else. */
+static bool is_turning(const char *at, size_t step)
+{
+    if (step != 3 || (unsigned char)at[0] != 0xE2) return false;
+    const unsigned char second = (unsigned char)at[1], third = (unsigned char)at[2];
+    return (second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
 size_t mx_string_printable(const char *at, size_t left)
 {
     const unsigned char byte = (unsigned char)at[0];
     const size_t step = mx_utf8_sequence(at, left);
     const bool control = byte < 0x20 || byte == 0x7F || (byte == 0xC2 && step == 2 && (unsigned char)at[1] < 0xA0);
-    return control ? 0 : step;
+    return control || is_turning(at, step) ? 0 : step;
 }
 
 int mx_string_append_shell(struct mx_string *text, const char *word)

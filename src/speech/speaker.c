@@ -106,9 +106,12 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
 {
     int rc = 0;
     const struct mx_model_capacity room = mx_voice_room(GROUP);
+    if (out == NULL)
+        return MX_FAIL(MX_ERR_ARGUMENT, "pass a place for the speaker", "there is no place for the speaker");
+    *out = NULL;
+    if (voice == NULL) return MX_FAIL(MX_ERR_ARGUMENT, "open a voice first", "there is no voice to speak with");
     struct mx_speaker *s = mx_alloc(1, sizeof *s);
     const struct mx_model_config *const network = &mx_checkpoint_state(voice->checkpoint)->model;
-    *out = NULL;
     if (s == NULL) return MX_ERR_NO_MEMORY;
     mx_arena_init(&s->arena, 0);
     atomic_init(&s->cancelled, false);
@@ -187,6 +190,9 @@ static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
     if (!(o->likeness >= 0 && o->likeness <= 1))
         return MX_FAIL(MX_ERR_ARGUMENT, "0 to 1; 1 takes pitch and colour from the recordings, 0 neither",
                        "a likeness of %g is impossible", o->likeness);
+    if ((o->references == NULL && o->references_count > 0) || (o->reference == NULL && o->reference_count > 0))
+        return MX_FAIL(MX_ERR_ARGUMENT, "set pointer and count together, or neither",
+                       "recordings to sound like are counted, but there are none");
     if ((one.file != NULL) + (one.samples != NULL) + (o->references != NULL) + (o->speaker != NULL) > 1)
         return MX_FAIL(MX_ERR_ARGUMENT, "set one of speaker, reference_file, reference and references",
                        "the voice is chosen more than once");
@@ -227,11 +233,17 @@ static int script_open(struct mx_speaker *s, const char *text, size_t length, co
     return mx_speak_script_open(&how, text, length, &s->script);
 }
 
+static int speaker_missing(void)
+{
+    return MX_FAIL(MX_ERR_ARGUMENT, "create a speaker first", "there is no speaker");
+}
+
 int mx_speaker_begin(struct mx_speaker *s, const char *text, size_t length, const struct mx_speaking *options)
 {
     int rc = 0;
     struct mx_speaking o = MX_SPEAKING_DEFAULT;
     const uint64_t start = mx_clock_ns();
+    if (s == NULL) return speaker_missing();
     mx_speak_script_close(s->script);
     s->script = NULL;
     s->failure.code = 0;
@@ -242,6 +254,7 @@ int mx_speaker_begin(struct mx_speaker *s, const char *text, size_t length, cons
     s->report = (struct mx_speaking_report){0};
     s->chunk = (struct mx_sound_chunk){.rate = mx_recipe_default.rate, .text = "", .language = ""};
     atomic_store(&s->cancelled, false);
+    if (text == NULL) MX_RAISE(MX_ERR_ARGUMENT, "pass a text; \"\" is an empty one", "there is no text");
     MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_speaking"));
     s->seed = o.seed;
     MX_TRY(script_open(s, text, length, &o));
@@ -490,8 +503,11 @@ static void chunk_clear(struct mx_speaker *s)
 
 int mx_speaker_next(struct mx_speaker *s, const struct mx_sound_chunk **chunk)
 {
+    static const struct mx_sound_chunk nothing = {.text = "", .language = ""};
     int rc = 0;
-    *chunk = &s->chunk;
+    if (chunk == NULL) return MX_FAIL(MX_ERR_ARGUMENT, "pass a place for the chunk", "there is no place for the sound");
+    *chunk = s != NULL ? &s->chunk : &nothing;
+    if (s == NULL) return speaker_missing();
     if (s->script == NULL || s->failure.code != 0) {
         chunk_clear(s);
         return s->failure.code != 0 ? mx_error_restore(&s->failure) : 0;
@@ -513,7 +529,7 @@ out:
 
 void mx_speaker_cancel(struct mx_speaker *s)
 {
-    atomic_store(&s->cancelled, true);
+    if (s != NULL) atomic_store(&s->cancelled, true);
 }
 
 /* ---- what happened ---- */
@@ -522,7 +538,7 @@ void mx_speaker_cancel(struct mx_speaker *s)
 const char *mx_speaker_warning(const struct mx_speaker *s, size_t number)
 {
     size_t of_script = 0;
-    if (s->script == NULL) return NULL;
+    if (s == NULL || s->script == NULL) return NULL;
     if (number < s->heard.count) return s->heard.warnings[number];
     number -= s->heard.count;
     if (s->no_recording != NULL && number-- == 0) return s->no_recording;
@@ -540,5 +556,6 @@ size_t mx_speaker_warnings(const struct mx_speaker *s)
 
 const struct mx_speaking_report *mx_speaker_report(const struct mx_speaker *s)
 {
-    return &s->report;
+    static const struct mx_speaking_report none;
+    return s == NULL ? &none : &s->report;
 }

@@ -14,13 +14,15 @@
 #define PIECE_FRAMES  1200 /* … about 14 seconds */
 #define LONGEST_PIECE 4    /* a piece alone may be so many times as long */
 
+#define OPTIONS_MOST 4096 /* bytes: no version of a struct of options comes near */
+
 int mx_voice_options_take(void *own, size_t own_size, const void *given, const char *name)
 {
     const unsigned char *const bytes = given;
     size_t size;
     if (given == NULL) return 0;
     memcpy(&size, given, sizeof size);
-    if (size < sizeof size) {
+    if (size < sizeof size || size > OPTIONS_MOST) { /* more would be read from beyond the caller's struct */
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "struct %s says that it has %zu bytes", name, size);
         return mx_error_hint("set its member size to sizeof(struct %s)", name);
     }
@@ -161,8 +163,9 @@ static int voice_open(const char *path, const void *bytes, size_t count, const s
 {
     int rc = 0;
     struct mx_voice_options o = {.size = sizeof o};
-    struct mx_voice *v = mx_alloc(1, sizeof *v);
+    if (out == NULL) return MX_FAIL(MX_ERR_ARGUMENT, "pass a place for the voice", "there is no place for the voice");
     *out = NULL;
+    struct mx_voice *v = mx_alloc(1, sizeof *v);
     if (v == NULL) return MX_ERR_NO_MEMORY;
     if (path == NULL) MX_RAISE(MX_ERR_ARGUMENT, "give a voice file, a checkpoint or a run folder", "there is no path");
     MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_voice_options"));
@@ -189,6 +192,10 @@ int mx_voice_open(const char *path, const struct mx_voice_options *options, stru
 
 int mx_voice_open_memory(const void *bytes, size_t count, const struct mx_voice_options *options, struct mx_voice **out)
 {
+    if (bytes == NULL && count > 0) {
+        if (out != NULL) *out = NULL;
+        return MX_FAIL(MX_ERR_ARGUMENT, "pass the bytes of a voice file", "NULL cannot have %zu bytes", count);
+    }
     return voice_open("voice in memory", bytes != NULL ? bytes : "", count, options, out);
 }
 
@@ -220,28 +227,27 @@ static const char *text_or(const char *text, const char *other)
 
 const char *mx_voice_name(const struct mx_voice *v)
 {
-    return text_or(mx_checkpoint_state(v->checkpoint)->voice_name, v->name);
+    return v == NULL ? "" : text_or(mx_checkpoint_state(v->checkpoint)->voice_name, v->name);
 }
 
 const char *mx_voice_licence(const struct mx_voice *v)
 {
-    return text_or(mx_checkpoint_state(v->checkpoint)->voice_licence, "");
+    return v == NULL ? "" : text_or(mx_checkpoint_state(v->checkpoint)->voice_licence, "");
 }
 
 const char *mx_voice_attribution(const struct mx_voice *v)
 {
-    return text_or(mx_checkpoint_state(v->checkpoint)->voice_attribution, "");
+    return v == NULL ? "" : text_or(mx_checkpoint_state(v->checkpoint)->voice_attribution, "");
 }
 
 int mx_voice_rate(const struct mx_voice *v)
 {
-    (void)v; /* no other recipe can be opened */
-    return mx_recipe_default.rate;
+    return v == NULL ? 0 : mx_recipe_default.rate; /* no other recipe can be opened */
 }
 
 size_t mx_voice_languages(const struct mx_voice *v)
 {
-    return mx_vocabulary_languages(v->vocabulary);
+    return v == NULL ? 0 : mx_vocabulary_languages(v->vocabulary);
 }
 
 const char *mx_voice_language(const struct mx_voice *v, size_t number)
@@ -251,7 +257,7 @@ const char *mx_voice_language(const struct mx_voice *v, size_t number)
 
 size_t mx_voice_speakers(const struct mx_voice *v)
 {
-    return mx_checkpoint_state(v->checkpoint)->speaker_count;
+    return v == NULL ? 0 : mx_checkpoint_state(v->checkpoint)->speaker_count;
 }
 
 const char *mx_voice_speaker(const struct mx_voice *v, size_t number)
