@@ -325,11 +325,14 @@ static void file_set(struct log_file *file, int fd, const char *path)
     atomic_store_explicit(&file_level, any ? MX_LOG_INFO : MX_LOG_SILENT, memory_order_relaxed);
 }
 
-/* Without waiting for the reader of a pipe: one that has none is an error. */
-static int file_open(const char *path, int *fd)
+/* Without waiting for the reader of a pipe: one that has none is an error. `links`: O_NOFOLLOW or 0. */
+static int file_open(const char *path, int links, int *fd)
 {
-    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | links, 0666);
     if (*fd >= 0 && fcntl(*fd, F_SETFL, O_APPEND) == 0) return 0;
+    if (*fd < 0 && errno == ELOOP && links != 0)
+        return MX_FAIL(MX_ERR_IO, "remove the link: what the program writes into a folder of its own stays there",
+                       "\"%s\" is a symbolic link to another file, which would get the log", path);
     return MX_FAIL(MX_ERR_IO, "name a file in a folder that exists and that you may write to",
                    "cannot open log file \"%s\": %s", path, strerror(errno));
 }
@@ -345,7 +348,7 @@ int mx_log_configure(const struct mx_log_options *options)
         return MX_FAIL(MX_ERR_ARGUMENT, "choose debug, info, warn, error or silent", "log level %d is out of range",
                        (int)options->level);
     }
-    const int rc = options->file != NULL ? file_open(options->file, &fd) : 0;
+    const int rc = options->file != NULL ? file_open(options->file, 0, &fd) : 0;
     if (rc < 0) return rc;
     pthread_mutex_lock(&logger.lock);
     if (logger.live[0]) {
@@ -393,7 +396,7 @@ static bool held_copy(int from, int to)
 int mx_log_keep(const char *path)
 {
     int fd = -1;
-    const int rc = file_open(path, &fd);
+    const int rc = file_open(path, O_NOFOLLOW, &fd);
     if (rc < 0) return rc;
     pthread_mutex_lock(&logger.lock);
     struct log_file *const file = &logger.files[FILE_KEPT];
