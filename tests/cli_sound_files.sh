@@ -6,7 +6,7 @@
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/cli.sh
 . "$here/support/cli.sh"
-export MYXTTS_VOICES=$here/../voices
+base_voice "$here/../voices"
 
 # begins FILE BYTES-AS-TEXT
 begins() {

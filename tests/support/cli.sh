@@ -27,6 +27,15 @@ fixtures=$(dirname "$program")
 if [ -w "$fixtures" ]; then fixtures+=/fixtures; else fixtures=$folder/fixtures; fi
 fixtures+=/$(stat -c '%Y-%s' "$program" "${program%/emulated/*}/myxtts" 2>/dev/null | paste -sd _)
 
+# base_voice FOLDER: installs the voices there, of which base reads phonemes; without espeak-ng the test is skipped.
+base_voice() {
+    export MYXTTS_VOICES=$1
+    if "$program" synth --voice base --show-phonemes --text a 2>&1 | grep -q 'built without espeak-ng'; then
+        echo 'skipped: the base voice reads phonemes, and this program was built without espeak-ng'
+        exit 77
+    fi
+}
+
 pass() {
     passed=$((passed + 1))
 }
