@@ -64,10 +64,10 @@ done_with export "$voice" --format piper --output piper-voice
 check "so does an export for Piper" cmp piper-run/voice.onnx piper-voice/voice.onnx
 
 # ---- bf16, name, licence ----
-about=(--precision bf16 --name 'Ann of the tones' --licence CC-BY-4.0 --attribution 'The makers of tones')
-done_with export run --precision fp32 --output small.voice.safetensors "${about[@]}"
+about=(--name 'Ann of the tones' --licence CC-BY-4.0 --attribution 'The makers of tones')
+done_with export run --output small.voice.safetensors "${about[@]}"
 check "bf16 is smaller" test "$(stat -c %s small.voice.safetensors)" -lt "$(($(stat -c %s "$voice") * 2 / 3))"
-done_with export "$voice" --precision fp32 --output again.voice.safetensors "${about[@]}"
+done_with export "$voice" --output again.voice.safetensors "${about[@]}"
 check "a voice file can be exported again" cmp small.voice.safetensors again.voice.safetensors
 done_with export small.voice.safetensors --output kept.voice.safetensors --precision bf16
 check "it keeps what it says of itself" cmp small.voice.safetensors kept.voice.safetensors
@@ -106,7 +106,7 @@ mkdir alone
 ln -s ../tones/wavs alone/wavs
 awk -F'|' '{ print $1 "|" $NF }' tones/metadata.csv >alone/metadata.csv
 done_with train --quiet --train-data alone --output alone-run "${small[@]}" --part both --steps 1 --epochs 1
-done_with export alone-run --output alone.voice.safetensors --precision bf16
+done_with export alone-run --output alone.voice.safetensors
 check "one speaker: says so" grep -q ': alone, bf16, 1 fixed speaker, ' stderr
 check "one speaker: says how to keep it" grep -q "'--any-speaker' keeps it" stderr
 done_with export alone-run --output any.voice.safetensors --precision bf16 --any-speaker

@@ -208,7 +208,7 @@ links_of() {
                 next if $anchor eq "";
                 my %names = anchors($there);
                 print "$file: no heading $target\n" unless $names{$anchor};
-        }
+            }
         }' "$@"
 }
 links_of "${pages[@]}" "$source/MODEL.md" "$source/CONTRIBUTING.md" "$source/SPEED.md" >links
