@@ -37,9 +37,10 @@ if [[ ! -e $folder/base.done ]]; then
         tail -n 5 "$log" >&2
         exit 1
     }
-    # How this machine reaches Debian: its mirror is that of debootstrap, but there may be updates, and a proxy.
-    printf 'deb http://deb.debian.org/debian bookworm main\ndeb http://deb.debian.org/debian bookworm-updates main\n' \
-        >"$folder/base/etc/apt/sources.list"
+    # How this machine reaches Debian: debootstrap has noted its mirror, but neither the updates nor a proxy.
+    sources="$folder/base/etc/apt/sources.list"
+    updates="$(sed -n 's/ bookworm / bookworm-updates /p' "$sources")"
+    printf '%s\n' "$updates" >>"$sources"
     apt-config dump Acquire 2>/dev/null | grep -E '^Acquire::https?::[Pp]roxy' >"$folder/base/etc/apt/apt.conf.d/90proxy" || true
     touch "$folder/base.done"
 fi
