@@ -11,6 +11,8 @@
 #     late).
 #   - sentences per second of 32 clients at once, each with one sentence of ten words after the other. Bars: 2.5 times the
 #     peer, and 1.8 times our own server with `--batch 1`, which speaks one piece at a time.
+#   - work before the first word: CPU milliseconds for texts of 64 KB that are made to be slow to read (bench/serve/first_word.c);
+#     the slowest five are printed.
 #
 # A figure is the median over the rounds; a ratio is the median over the rounds of the ratio in each round. Numbers are in
 # BUILD/bench/serve.json, in the form of the other benches; the ratio of a time is that of the peer divided by ours, so
@@ -100,7 +102,7 @@ many()
     printf '%s %s\n' "$1" "${numbers[2]}" >>"$work/figures"
 }
 
-for file in "$program" "$build/serve_client"; do
+for file in "$program" "$build/serve_client" "$build/first_word"; do
     [[ -x $file ]] || { echo "bench_serve: $file does not exist: make bench-serve builds it" >&2; exit 1; }
 done
 mkdir -p "$folder"
@@ -162,6 +164,11 @@ for ((round = 1; round <= rounds; round++)); do
     printed=$(wc -l <"$work/figures")
 done
 
+title "Work before the first word, CPU milliseconds of the slowest texts of 64 KB"
+"$build/first_word" "$voice" >"$work/first_word"
+sort -nr "$work/first_word" | sed -n 1,5p
+printf 'worst-text %s\n' "$(sort -nr "$work/first_word" | sed -n '1s/ .*//p')" >>"$work/figures"
+
 title "myxtts serve beside Piper ($(nproc) cores, $clients clients)"
 # shellcheck disable=SC2016 # Perl has its own variables
 perl -MJSON::PP -e '
@@ -198,6 +205,7 @@ perl -MJSON::PP -e '
         row("sentences per second, $word", "many-ours-$way", "1/s", $peer, "many-peer-$way", 2.5);
         row("sentences per second, $word", "many-ours-$way", "1/s", "--batch 1", "many-single-$way", 1.8);
     }
+    row("CPU before the first word, worst text", "worst-text", "ms");
     open(my $out, ">", $result) or die "$result: $!";
     print $out JSON::PP->new->canonical->pretty->encode(\@rows);
     close($out) or die "$result: $!";
