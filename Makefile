@@ -140,7 +140,7 @@ bench-pipeline: ## compare the two-device pipeline with one device: overlap, uti
 	$(call compile,--report $(BUILD))
 	@status=0; $(BUILD)/bench_pipeline || status=1; scripts/bench_disk.sh $(BUILD) || status=1; exit $$status
 
-bench-cut: ## cut an hour of recordings whose truth is known with the base voice of 'make voices', and compare
+bench-cut: ## cut recordings with ground truth with the base voice of 'make voices', and compare
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
 	@scripts/bench_cut.sh $(BUILD)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Measures 'myxtts corpus cut' on long recordings whose truth is known: an hour of a human and of synthetic voices, joined
+# Measures 'myxtts corpus cut' on long recordings with ground truth: an hour of a human and of synthetic voices, joined
 # with pauses, noise, recordings in another language that the text does not have, and sentences that nobody says. The numbers
 # of the search were chosen on these; the same is done with others that the base voice knows, and with two voices that it
 # never heard: flite's kal16 in English and espeak-ng's in Spanish.
