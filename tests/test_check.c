@@ -252,7 +252,7 @@ static void test_workers(void **state)
         options.workers = i == 0 ? 1 : 4;
         assert_int_equal(mx_check_run(*state, &options, &report[i]), 0);
         snprintf(path[i], sizeof path[i], "%s/rejects%d.tsv", (char *)*state, i);
-        assert_int_equal(mx_check_write_rejects(&report[i], path[i]), 0);
+        assert_int_equal(mx_check_write_rejects(&report[i], 1, path[i]), 0);
         assert_int_equal(mx_file_read(path[i], 1 << 20, &data[i], &bytes[i]), 0);
     }
     assert_string_equal(data[0], data[1]);

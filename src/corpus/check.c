@@ -404,20 +404,25 @@ void mx_check_release(struct mx_check_report *report)
     memset(report, 0, sizeof *report);
 }
 
-int mx_check_write_rejects(const struct mx_check_report *report, const char *path)
+static void rejects_put(const struct mx_check_report *report, struct mx_string *text)
+{
+    for (uint32_t i = 0; i < report->rejected; i++) {
+        const struct mx_check_reject *const reject = &report->rejects[i];
+        mx_string_append_field(text, report->manifest->sources[reject->source].path, '\t');
+        mx_string_append(text, "%u\t", reject->line);
+        mx_string_append_field(text, reject->id, '\t');
+        mx_string_append_field(text, mx_reject_name(reject->reason), '\t');
+        mx_string_append_field(text, reject->audio, '\t');
+        mx_string_append_field(text, reject->detail, '\n');
+    }
+}
+
+int mx_check_write_rejects(const struct mx_check_report *reports, int count, const char *path)
 {
     int rc = 0;
     struct mx_string text = {0};
     mx_string_append(&text, "manifest\tline\tid\treason\tfile\tdetail\n");
-    for (uint32_t i = 0; i < report->rejected; i++) {
-        const struct mx_check_reject *const reject = &report->rejects[i];
-        mx_string_append_field(&text, report->manifest->sources[reject->source].path, '\t');
-        mx_string_append(&text, "%u\t", reject->line);
-        mx_string_append_field(&text, reject->id, '\t');
-        mx_string_append_field(&text, mx_reject_name(reject->reason), '\t');
-        mx_string_append_field(&text, reject->audio, '\t');
-        mx_string_append_field(&text, reject->detail, '\n');
-    }
+    for (int i = 0; i < count; i++) rejects_put(&reports[i], &text);
     if (text.failure != 0) MX_TRY(text.failure);
     MX_TRY(mx_file_write_atomic(path, text.data, text.length));
 out:

@@ -109,8 +109,9 @@ void mx_check_release(struct mx_check_report *report);
 
 /* Finds a row by manifest and line, as the list gives them. */
 void mx_check_sort_rejects(struct mx_check_reject *rejects, uint32_t count);
-/* Writes rejects.tsv, atomically; also when nothing is rejected, so that an older file does not mislead. */
-int mx_check_write_rejects(const struct mx_check_report *report, const char *path);
+/* Writes rejects.tsv, atomically, with the rejected rows of one or several reports; also when there are none, so that an
+ * older file does not mislead. */
+int mx_check_write_rejects(const struct mx_check_report *reports, int count, const char *path);
 
 /* Fills a histogram from `count` values ≥ 0. */
 void mx_histogram_fill(struct mx_histogram *histogram, const double *values, uint32_t count);

@@ -98,21 +98,29 @@ out:
 
 /* ---- a vocabulary of the caller ---- */
 
+int mx_dataset_tokens_check(const struct mx_vocabulary *own, const struct mx_vocabulary *wanted, const char *name)
+{
+    char quoted[300];
+    mx_string_quote(quoted, sizeof quoted, name);
+    if (mx_vocabulary_mode(own) != mx_vocabulary_mode(wanted))
+        return MX_FAIL(MX_ERR_DATA, "prepare the corpus with the model's '--tokens'",
+                       "the packed corpus %s holds %s, but the vocabulary is made of %s", quoted,
+                       mx_tokens_mode_name(mx_vocabulary_mode(own)), mx_tokens_mode_name(mx_vocabulary_mode(wanted)));
+    if (mx_vocabulary_cleaner(own) != mx_vocabulary_cleaner(wanted))
+        return MX_FAIL(MX_ERR_DATA, "prepare the packed corpora again with this version",
+                       "the corpus %s has texts of version %d, but the vocabulary has version %d", quoted,
+                       mx_vocabulary_cleaner(own), mx_vocabulary_cleaner(wanted));
+    return 0;
+}
+
 /* The numbers of the packed file in those of the vocabulary that was asked for. */
-static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wanted)
+static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wanted, const char *path)
 {
     int rc = 0;
     char name[MX_SYMBOL_NAME_BYTES];
     const struct mx_vocabulary *const own = mx_packed_vocabulary(dataset->packed);
     const size_t size = mx_vocabulary_size(own);
-    if (mx_vocabulary_mode(own) != mx_vocabulary_mode(wanted))
-        MX_RAISE(MX_ERR_DATA, "prepare the corpus with the model's '--tokens'",
-                 "the packed corpus holds %s, but the vocabulary is made of %s",
-                 mx_tokens_mode_name(mx_vocabulary_mode(own)), mx_tokens_mode_name(mx_vocabulary_mode(wanted)));
-    if (mx_vocabulary_cleaner(own) != mx_vocabulary_cleaner(wanted))
-        MX_RAISE(MX_ERR_DATA, "prepare the corpus again with this version",
-                 "the packed corpus has texts of version %d, but the vocabulary has version %d",
-                 mx_vocabulary_cleaner(own), mx_vocabulary_cleaner(wanted));
+    MX_TRY(mx_dataset_tokens_check(own, wanted, path));
     dataset->token_map = mx_alloc(size, sizeof *dataset->token_map);
     if (dataset->token_map == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (size_t token = 0; token < size; token++) {
@@ -160,7 +168,7 @@ static int packed_use(struct mx_dataset *dataset, const struct mx_dataset_option
     dataset->header = *mx_packed_header(dataset->packed);
     MX_TRY(metadata_read(dataset));
     MX_TRY(list_packed(dataset, options, from_folder));
-    if (wanted != NULL && !from_folder) MX_TRY(tokens_map(dataset, wanted));
+    if (wanted != NULL && !from_folder) MX_TRY(tokens_map(dataset, wanted, options->path));
     MX_TRY(vocabulary_take(dataset, wanted != NULL && !from_folder ? wanted : mx_packed_vocabulary(dataset->packed)));
 out:
     return rc;
@@ -336,13 +344,30 @@ out:
 
 int mx_dataset_open(const struct mx_dataset_options *options, struct mx_dataset **out)
 {
-    const struct mx_dataset_options settled = options_settle(options);
-    return dataset_open(&settled, out);
+    int rc = 0;
+    struct mx_dataset *dataset = NULL;
+    struct mx_dataset_options settled = options_settle(options);
+    bool held;
+    *out = NULL;
+    MX_TRY(mx_dataset_held_wanted(&settled, &held));
+    if (held) {
+        settled.manifest.validation = NULL;
+        settled.manifest.validation_fraction = 0;
+    }
+    MX_TRY(dataset_open(&settled, &dataset));
+    settled.manifest = options->manifest;
+    if (held) MX_TRY(mx_dataset_held_open(dataset, &settled));
+    *out = dataset;
+    dataset = NULL;
+out:
+    mx_dataset_close(dataset);
+    return rc;
 }
 
 void mx_dataset_close(struct mx_dataset *dataset)
 {
     if (dataset == NULL) return;
+    mx_dataset_held_close(dataset);
     if (dataset->packed != NULL || dataset->manifest != NULL) mx_dataset_rejects_close(dataset);
     pthread_mutex_destroy(&dataset->reject_lock);
     mx_dataset_folder_close(dataset);
@@ -360,12 +385,12 @@ void mx_dataset_close(struct mx_dataset *dataset)
 
 uint32_t mx_dataset_count(const struct mx_dataset *dataset)
 {
-    return dataset->count;
+    return dataset->count + (dataset->held != NULL ? dataset->held->count : 0);
 }
 
 const struct mx_dataset_utterance *mx_dataset_utterance(const struct mx_dataset *dataset, uint32_t index)
 {
-    return &dataset->list[index];
+    return index < dataset->count ? &dataset->list[index] : &dataset->held->list[index - dataset->count];
 }
 
 const struct mx_vocabulary *mx_dataset_vocabulary(const struct mx_dataset *dataset)
@@ -380,13 +405,21 @@ const struct mx_lexicon *mx_dataset_lexicon(const struct mx_dataset *dataset)
     return mx_vocabulary_reading(own)->lexicon;
 }
 
-uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset)
+/* Without those of rows from elsewhere. */
+static uint32_t own_speakers(const struct mx_dataset *dataset)
 {
     return dataset->packed != NULL ? mx_packed_speaker_count(dataset->packed) : dataset->manifest->speaker_count;
 }
 
+uint32_t mx_dataset_speaker_count(const struct mx_dataset *dataset)
+{
+    return own_speakers(dataset) + dataset->held_new_count;
+}
+
 const char *mx_dataset_speaker(const struct mx_dataset *dataset, uint32_t speaker)
 {
+    const uint32_t own = own_speakers(dataset);
+    if (speaker >= own) return dataset->held_new[speaker - own];
     return dataset->packed != NULL ? mx_packed_speaker(dataset->packed, speaker) : dataset->manifest->speakers[speaker];
 }
 
@@ -416,8 +449,11 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
     const struct mx_manifest *const manifest = dataset->manifest;
     const uint32_t rows = packed ? mx_packed_header(dataset->packed)->record_count : manifest->utterance_count;
     uint32_t at = 0; /* the list stands in the order of the rows */
-    while (at < dataset->count && dataset->list[at].row < *row) at++;
-    for (; *row < rows && at < dataset->count && dataset->list[at].row == *row; at++) (*row)++;
+    for (; *row < rows; (*row)++) {
+        while (at < dataset->count && dataset->list[at].row < *row) at++;
+        const bool listed = at < dataset->count && dataset->list[at].row == *row;
+        if (!listed && dataset->rejects[*row] != MX_REJECT_NONE) break;
+    }
     if (*row < rows) {
         *id = packed ? mx_packed_id(dataset->packed, *row) : manifest->utterances[*row].id;
         *reject = (enum mx_reject)dataset->rejects[*row];
@@ -433,12 +469,16 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
         (*row)++;
         return true;
     }
-    return false;
+    const uint32_t own = rows + (manifest != NULL ? manifest->problem_count : 0);
+    uint32_t other = *row - own;
+    const bool found = dataset->held != NULL && mx_dataset_left_out(dataset->held, &other, id, reject);
+    *row = own + other;
+    return found;
 }
 
 bool mx_dataset_is_folder(const struct mx_dataset *dataset)
 {
-    return dataset->manifest != NULL;
+    return dataset->manifest != NULL || (dataset->held != NULL && dataset->held->manifest != NULL);
 }
 
 /* ---- loading ---- */
@@ -453,6 +493,7 @@ int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reade
     if (dataset->plan != NULL && dataset->packed == NULL)
         MX_TRY(mx_pack_spec_worker_create(dataset->plan, 0, &reader->worker));
     if (dataset->packed != NULL) MX_TRY(mx_packed_buffer_reserve(&reader->buffer, mx_packed_largest(dataset->packed)));
+    if (dataset->held != NULL) MX_TRY(mx_dataset_reader_create(dataset->held, &reader->held));
     *out = reader;
     reader = NULL;
 out:
@@ -463,6 +504,7 @@ out:
 void mx_dataset_reader_destroy(struct mx_dataset_reader *reader)
 {
     if (reader == NULL) return;
+    mx_dataset_reader_destroy(reader->held);
     mx_pack_spec_worker_destroy(reader->worker);
     mx_packed_buffer_release(&reader->buffer);
     mx_packed_buffer_release(&reader->floats);
@@ -517,9 +559,10 @@ int mx_dataset_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_
     struct mx_dataset *const dataset = reader->dataset;
     struct mx_packed_record record;
     struct mx_packed_view view;
+    const uint32_t all = mx_dataset_count(dataset);
     *item = (struct mx_dataset_item){0};
-    if (index >= dataset->count)
-        MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u does not exist: there are %u", index, dataset->count);
+    if (index >= all) MX_RAISE(MX_ERR_ARGUMENT, NULL, "utterance %u does not exist: there are %u", index, all);
+    if (index >= dataset->count) return mx_dataset_held_load(reader, index - dataset->count, item);
     const uint32_t row = dataset->list[index].row;
     if (dataset->packed != NULL) {
         MX_TRY(mx_packed_get(dataset->packed, row, &reader->buffer, &view));

@@ -17,6 +17,10 @@
  * depend on the state of the cache, and a resumed run sees the same data that an uninterrupted run would have seen. A
  * cache that cannot be written (full disk, another program has it open) causes a warning and does not end training.
  *
+ * Validation rows may come from elsewhere (`manifest.validation`). Two folders are one manifest; if one of the two is a
+ * packed file, the rows of validation stand behind those of training, and a folder of them has no cache: they are decoded
+ * at each evaluation (dataset_held.c).
+ *
  * Memory: a dataset owns its list and its names. A reader belongs to one thread at a time and owns what it returned
  * last; a dataset must outlive its readers. Buffers only grow, so a loop soon allocates nothing.
  */

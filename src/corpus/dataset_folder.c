@@ -256,8 +256,8 @@ out:
 uint32_t mx_dataset_cached(struct mx_dataset *dataset)
 {
     struct mx_packed_record head;
-    uint32_t count = 0;
-    if (dataset->packed != NULL) return dataset->count;
+    uint32_t count = dataset->held != NULL ? mx_dataset_cached(dataset->held) : 0;
+    if (dataset->packed != NULL) return dataset->count + count;
     for (uint32_t i = 0; dataset->writer != NULL && i < dataset->count; i++)
         count += mx_packed_writer_head(dataset->writer, dataset->list[i].row, &head);
     return count;

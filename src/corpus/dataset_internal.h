@@ -15,6 +15,12 @@ struct mx_dataset {
     struct mx_dataset_utterance *list;
     uint32_t count;
     bool listed; /* the corpus itself names the rows of validation */
+    /* Of rows for validation that come from elsewhere (dataset_held.c); NULL: there are none. All other members are
+     * those of training alone, but the vocabulary is of both. */
+    struct mx_dataset *held;
+    uint32_t *held_speakers; /* numbers of its speakers → numbers of both … */
+    const char **held_new;   /* … and the names of those that training does not have */
+    uint32_t held_new_count;
     struct mx_vocabulary *vocabulary;
     char *recipe, *recipe_hash;
     struct mx_packed_header header; /* kind and tensors of the records */
@@ -42,7 +48,22 @@ struct mx_dataset_reader {
     struct mx_dataset *dataset;
     struct mx_pack_spec_worker *worker; /* of a folder without a finished cache */
     struct mx_packed_buffer buffer, floats, numbers;
+    struct mx_dataset_reader *held; /* of dataset->held */
 };
+
+/* ---- vocabularies ---- */
+
+/* Can the corpus `name`, whose tokens are those of `own`, be used with the vocabulary `wanted`? */
+int mx_dataset_tokens_check(const struct mx_vocabulary *own, const struct mx_vocabulary *wanted, const char *name);
+
+/* ---- validation rows from elsewhere (dataset_held.c) ---- */
+
+int mx_dataset_held_wanted(const struct mx_dataset_options *options, bool *wanted);
+/* Joins them to an opened dataset. */
+int mx_dataset_held_open(struct mx_dataset *dataset, const struct mx_dataset_options *options);
+void mx_dataset_held_close(struct mx_dataset *dataset);
+/* Utterance `index` of them. */
+int mx_dataset_held_load(struct mx_dataset_reader *reader, uint32_t index, struct mx_dataset_item *item);
 
 /* ---- rows that cannot be used (dataset_rejects.c) ---- */
 

@@ -12,9 +12,10 @@
 
 uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset)
 {
-    uint64_t hash = dataset->count;
-    for (uint32_t i = 0; i < dataset->count; i++) {
-        const struct mx_dataset_utterance *const one = &dataset->list[i];
+    const uint32_t count = mx_dataset_count(dataset);
+    uint64_t hash = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mx_dataset_utterance *const one = mx_dataset_utterance(dataset, i);
         const uint32_t numbers[] = {one->samples, one->frames,   one->tokens,
                                     one->speaker, one->language, one->validation ? 1 : 0};
         hash = XXH3_64bits_withSeed(one->id, strlen(one->id), hash);
@@ -49,6 +50,11 @@ struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset)
         prints.texts = prints.recordings;
     else
         prints.recipe = mx_pack_spec_recipe_hash(dataset->plan);
+    if (dataset->held == NULL) return prints;
+    const struct mx_dataset_prints held = mx_dataset_prints(dataset->held);
+    prints.texts = XXH3_64bits_withSeed(&held.texts, sizeof held.texts, prints.texts);
+    prints.recordings = XXH3_64bits_withSeed(&held.recordings, sizeof held.recordings, prints.recordings);
+    prints.recipe = XXH3_64bits_withSeed(&held.recipe, sizeof held.recipe, prints.recipe);
     return prints;
 }
 
@@ -73,6 +79,8 @@ int mx_dataset_contents_note(struct mx_dataset *dataset, uint32_t row, uint64_t 
 uint64_t mx_dataset_contents(struct mx_dataset *dataset)
 {
     uint64_t hash = 1;
+    /* Of the two one is a packed file, whose contents the prints have. */
+    if (dataset->contents == NULL && dataset->held != NULL) return mx_dataset_contents(dataset->held);
     bool whole = dataset->contents != NULL;
     pthread_mutex_lock(&dataset->reject_lock);
     for (uint32_t i = 0; whole && i < dataset->count; i++) {

@@ -27,12 +27,14 @@ uint32_t mx_dataset_rows_of(const struct mx_dataset *dataset)
 
 uint32_t mx_dataset_rows(const struct mx_dataset *dataset)
 {
-    return mx_dataset_rows_of(dataset) + (dataset->manifest != NULL ? dataset->manifest->rejected : 0);
+    return mx_dataset_rows_of(dataset) + (dataset->manifest != NULL ? dataset->manifest->rejected : 0) +
+           (dataset->held != NULL ? mx_dataset_rows(dataset->held) : 0);
 }
 
 uint32_t mx_dataset_dropped(const struct mx_dataset *dataset)
 {
-    return dataset->manifest != NULL ? dataset->manifest->dropped : 0;
+    return (dataset->manifest != NULL ? dataset->manifest->dropped : 0) +
+           (dataset->held != NULL ? mx_dataset_dropped(dataset->held) : 0);
 }
 
 /* ---- noting ---- */
@@ -84,12 +86,13 @@ uint32_t mx_dataset_rejected(struct mx_dataset *dataset)
     pthread_mutex_lock(&dataset->reject_lock);
     const uint32_t count = dataset->rejected;
     pthread_mutex_unlock(&dataset->reject_lock);
-    return count;
+    return count + (dataset->held != NULL ? mx_dataset_rejected(dataset->held) : 0);
 }
 
 void mx_dataset_reject_counts(struct mx_dataset *dataset, uint32_t counts[MX_REJECT_COUNT])
 {
     memset(counts, 0, MX_REJECT_COUNT * sizeof *counts);
+    if (dataset->held != NULL) mx_dataset_reject_counts(dataset->held, counts);
     pthread_mutex_lock(&dataset->reject_lock);
     for (uint32_t row = 0; row < mx_dataset_rows_of(dataset); row++)
         if (dataset->rejects[row] < MX_REJECT_COUNT) counts[dataset->rejects[row]]++;
@@ -152,45 +155,66 @@ static void sources_name(const struct mx_dataset *dataset, struct mx_manifest *o
     }
 }
 
-int mx_dataset_rejects_write(struct mx_dataset *dataset, const char *path)
+/* What a list is made of. */
+struct reject_list {
+    struct mx_check_report report; /* its manifest and rejected rows */
+    struct mx_manifest named;      /* in place of a manifest, of a packed file … */
+    cJSON *root;                   /* … which owns the names */
+};
+
+/* Rows that were loaded, then lines of the manifest that did not become one; without those of rows from elsewhere. */
+static int list_fill(struct mx_dataset *dataset, struct reject_list *out)
 {
     int rc = 0;
-    cJSON *root = NULL;
-    struct mx_manifest named = {0};
     struct mx_packed_buffer buffer = {0};
-    struct mx_check_report list = {.manifest = dataset->manifest};
-    const struct mx_manifest *const manifest = dataset->manifest;
-    const uint32_t most = mx_dataset_rejected(dataset);
+    struct mx_check_report *const list = &out->report;
+    const struct mx_manifest *const manifest = list->manifest = dataset->manifest;
     if (manifest == NULL) {
-        sources_name(dataset, &named, &root);
-        list.manifest = &named;
+        sources_name(dataset, &out->named, &out->root);
+        list->manifest = &out->named;
     }
-    list.rejects = mx_alloc(most, sizeof *list.rejects);
-    if (list.rejects == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     pthread_mutex_lock(&dataset->reject_lock);
-    for (uint32_t row = 0; rc == 0 && row < mx_dataset_rows_of(dataset) && list.rejected < most; row++) {
+    const uint32_t most = dataset->rejected;
+    list->rejects = mx_alloc(most, sizeof *list->rejects);
+    if (list->rejects == NULL) rc = MX_ERR_NO_MEMORY;
+    for (uint32_t row = 0; rc == 0 && row < mx_dataset_rows_of(dataset) && list->rejected < most; row++) {
         if (dataset->rejects[row] == MX_REJECT_NONE) continue;
-        if (row_list(dataset, row, &buffer, &list.rejects[list.rejected]))
-            list.rejected++;
+        if (row_list(dataset, row, &buffer, &list->rejects[list->rejected]))
+            list->rejected++;
         else
             rc = MX_ERR_NO_MEMORY;
     }
     pthread_mutex_unlock(&dataset->reject_lock);
     MX_TRY(rc);
-    for (uint32_t i = 0; manifest != NULL && i < manifest->problem_count && list.rejected < most; i++) {
+    for (uint32_t i = 0; manifest != NULL && i < manifest->problem_count && list->rejected < most; i++) {
         const struct mx_manifest_problem *const problem = &manifest->problems[i];
         if (problem->reject == MX_REJECT_NONE) continue;
         char *const detail = mx_strdup(problem->message);
         if (detail == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-        list.rejects[list.rejected++] =
+        list->rejects[list->rejected++] =
             (struct mx_check_reject){problem->source, problem->line, problem->reject, problem->id, "", detail};
     }
-    mx_check_sort_rejects(list.rejects, list.rejected);
-    MX_TRY(mx_check_write_rejects(&list, path));
+    mx_check_sort_rejects(list->rejects, list->rejected);
 out:
-    for (uint32_t i = 0; list.rejects != NULL && i < list.rejected; i++) mx_free(list.rejects[i].detail);
-    mx_free(list.rejects);
     mx_packed_buffer_release(&buffer);
-    cJSON_Delete(root);
+    return rc;
+}
+
+int mx_dataset_rejects_write(struct mx_dataset *dataset, const char *path)
+{
+    int rc = 0;
+    struct reject_list lists[2] = {{.root = NULL}};
+    const int count = dataset->held != NULL ? 2 : 1;
+    MX_TRY(list_fill(dataset, &lists[0]));
+    if (count > 1) MX_TRY(list_fill(dataset->held, &lists[1]));
+    const struct mx_check_report reports[] = {lists[0].report, lists[1].report};
+    MX_TRY(mx_check_write_rejects(reports, count, path));
+out:
+    for (int l = 0; l < count; l++) {
+        struct mx_check_report *const list = &lists[l].report;
+        for (uint32_t i = 0; list->rejects != NULL && i < list->rejected; i++) mx_free(list->rejects[i].detail);
+        mx_free(list->rejects);
+        cJSON_Delete(lists[l].root);
+    }
     return rc;
 }

@@ -21,6 +21,7 @@
 #include "base/rng.h"
 #include "base/string.h"
 #include "corpus/manifest_internal.h"
+#include "corpus/packed.h"
 #include "corpus/pieces.h"
 #include "myxtts/error.h"
 
@@ -266,6 +267,7 @@ static int folder_choose(struct mx_arena *arena, const char *root, struct choice
 /* `sounds`: a folder stands for itself. */
 static int path_choose(struct mx_arena *arena, const char *path, bool sounds, struct choice *choice)
 {
+    bool packed;
     struct stat status;
     char quoted[QUOTED_BYTES];
     mx_string_quote(quoted, sizeof quoted, path);
@@ -291,6 +293,11 @@ static int path_choose(struct mx_arena *arena, const char *path, bool sounds, st
                        "name the folder with the recordings and their metadata.csv, one line id|text for each; "
                        "'myxtts train --part vocoder --train-data DIR' needs no texts",
                        "%s is a single recording, not a corpus", quoted);
+    const int rc = mx_packed_detect(path, &packed);
+    if (rc < 0) return rc;
+    if (packed)
+        return MX_FAIL(MX_ERR_DATA, "name the folder or the manifest file that it was made of",
+                       "%s is a packed corpus, which has no manifest", quoted);
     const char *const slash = strrchr(path, '/');
     choice->root = slash == NULL ? "." : mx_arena_strndup(arena, path, slash == path ? 1 : (size_t)(slash - path));
     choice->files[0] = mx_arena_strdup(arena, path);

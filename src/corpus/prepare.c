@@ -189,7 +189,7 @@ static int rejects_write(const struct mx_manifest *manifest, struct mx_packed_wr
         MX_TRY(reject_list(&list, &reject, view.detail));
     }
     mx_check_sort_rejects(list.rejects, list.rejected);
-    MX_TRY(mx_check_write_rejects(&list, path));
+    MX_TRY(mx_check_write_rejects(&list, 1, path));
 out:
     for (uint32_t i = 0; i < list.rejected; i++) mx_free(list.rejects[i].detail);
     mx_free(list.rejects);

@@ -66,6 +66,8 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
                                          .workers = options->workers,
                                          .tick = rank_tick,
                                          .context = job->dist};
+    if (d->val_data[0] != '\0') MX_TRY(mx_packed_detect(d->val_data, &packed));
+    if (packed) wanted.manifest.validation = NULL; /* it has no long rows */
     if (job->run == NULL) return rows_tell(&wanted);
     wanted.folder = *folder = mx_format("%s/" MX_JOB_CUT, job->run);
     if (*folder == NULL) return MX_ERR_NO_MEMORY;

@@ -85,8 +85,11 @@ int mx_job_dataset_open(struct mx_job *job, const struct mx_dataset_options *opt
     int rc = 0;
     uint32_t counts[MX_REJECT_COUNT];
     const bool grows = job->vocabulary != NULL && job->request.resume == NULL && !options->sounds;
-    bool packed;
+    const char *const validation = options->manifest.validation;
+    bool packed, packed_validation = false;
     MX_TRY(mx_packed_detect(options->path, &packed));
+    if (validation != NULL) MX_TRY(mx_packed_detect(validation, &packed_validation));
+    packed = packed || packed_validation;
     if (grows && packed) MX_TRY(words_learn(job, *options));
     rc = mx_dataset_open(options, &job->dataset);
     if (rc == MX_ERR_DATA && grows && !packed) { /* perhaps the network knows the symbols of no row at all */

@@ -193,7 +193,7 @@ static int lists_place(const struct values *values, const struct mx_doctor *doct
 /* Lists and page. The rest of the report is worth having even if one cannot be written: it was told before. */
 static int files_write(const struct values *values, const struct mx_command_check_report *told, const atomic_bool *stop)
 {
-    int rc = mx_check_write_rejects(&told->doctor->report, told->rejects);
+    int rc = mx_check_write_rejects(&told->doctor->report, 1, told->rejects);
     if (rc < 0 && values->rejects == NULL) mx_error_hint("name another place with '--rejects FILE'");
     if (rc < 0) return rc;
     rc = mx_doctor_write_suspects(told->doctor, told->suspects);
