@@ -146,7 +146,8 @@ static const struct mx_config_field data_fields[] = {
                     "Corpus folder, manifest file or packed corpus to train on. With training.part=vocoder, a folder "
                     "of sound files without texts is enough: all of them are used, and subfolders are searched, too."),
      .flag = "train-data", .value = "DIR", .aliases = train_names},
-    {MX_CONFIG_TEXT(DATA, val_data, "", "Folder, manifest file or packed corpus of the validation rows, if they are separate."),
+    {MX_CONFIG_TEXT(DATA, val_data, "",
+                    "Folder, manifest file or packed corpus of the validation rows, if they are separate."),
      .flag = "val-data", .value = "DIR", .meaning = "5 % of the rows"},
     {MX_CONFIG_DOUBLE(DATA, validation_fraction, 0, 0.5, "0.05", NULL,
                       "Fraction of the rows kept for validation if no file names them.")},
