@@ -57,8 +57,8 @@ check "there is no second" test "$(grep -c 'cuda:1' stdout)" -eq 0
 CUDA_VISIBLE_DEVICES=1,0 done_with "${base[@]}" --device cuda:0 --dry-run
 check "the log tells which is which" grep -qF 'CUDA_VISIBLE_DEVICES=1,0: cuda:0 is Double B at 0000:42:00.0' stderr
 check "of the devices in use" test "$(grep -c CUDA_VISIBLE_DEVICES stderr)" -eq 1
-MYXTTS_CUDA_CUBLAS=/nonexistent/libcublas.so.12 done_with "${base[@]}" --dry-run
-check "a library that is missing is told" grep -q 'warning: the NVIDIA devices are not used: .*libcublas' stderr
+MYXTTS_CUDA_CUBLAS=/nonexistent/libcublas.so.12 refused 3 'a GPU is here, but it cannot be used: /nonexistent/libcublas.so.12' \
+    "'myxtts train .*--backend cpu' does without it" "${base[@]}" --dry-run
 CUDA_DOUBLE_DEVICES=0 done_with devices
 check "a driver without a device is told in one line" test "$(grep -c 'no device for it' stdout)" -eq 1
 clean devices

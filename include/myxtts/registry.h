@@ -58,6 +58,7 @@ struct mx_backend_status {
     bool compiled;  /* part of this build */
     bool available; /* initialised and has devices */
     int device_count;
+    char left_out[512];             /* why devices that are there cannot be used; "" if none is left out */
     char reason[512];               /* why it is not available; "" if it is */
     char hint[MX_ERROR_HINT_BYTES]; /* how to make it available */
 };

@@ -93,9 +93,11 @@ struct mx_backend {
                              that a backend can detect use after release */
 
     /* Starts the backend: finds and splits devices. `*state` belongs to the backend and is passed to the next three. On
-     * failure the error's message and hint give the reason (the registry keeps both for listings). */
+     * failure the error's message and hint give the reason (the registry keeps both for listings); MX_ERR_DEVICE: there
+     * are devices, and none can be used. */
     int (*open)(const struct mx_registry_options *options, void **state);
     void (*close)(void *state);
+    const char *(*left_out)(void *state); /* (optional: none) why some devices cannot be used; "" if none is left out */
     int (*device_count)(void *state);
     int (*device_info)(void *state, int index, struct mx_device_info *out);
 

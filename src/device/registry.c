@@ -124,11 +124,14 @@ static int entry_open(struct entry *entry, const struct mx_registry_options *opt
         snprintf(status->reason, sizeof status->reason, "%s", error->message);
         snprintf(status->hint, sizeof status->hint, "%s",
                  error->hint[0] || !entry->backend->requires ? error->hint : entry->backend->requires);
+        if (rc == MX_ERR_DEVICE) snprintf(status->left_out, sizeof status->left_out, "%s", status->reason);
         return rc == MX_ERR_USAGE || rc == MX_ERR_NO_MEMORY ? rc : 0;
     }
     entry->open = true;
     status->device_count = entry->backend->device_count(entry->state);
     status->available = status->device_count > 0;
+    if (entry->backend->left_out)
+        snprintf(status->left_out, sizeof status->left_out, "%s", entry->backend->left_out(entry->state));
     status->reason[0] = status->hint[0] = '\0';
     if (!status->available) {
         snprintf(status->reason, sizeof status->reason, "no devices found");

@@ -375,21 +375,49 @@ static const char *backend_of_indices(const struct mx_mode_request *r, const str
     return gpus_find(all, 1, &status) ? status.name : NULL;
 }
 
+/* Why the other backends have no GPU: " (cuda: …; opencl: …)", or "". *left_out: there are some that cannot be used. */
+static void reasons_add(struct list *list, const struct mx_registry *all, bool *left_out)
+{
+    struct mx_backend_status status;
+    bool any = false;
+    *left_out = false;
+    for (int order = 1; order < MX_BACKEND_ORDERS; order++) {
+        if (!backend_at(all, order, &status) || status.is_cpu) continue;
+        *left_out = *left_out || status.left_out[0] != '\0';
+        if (status.reason[0] == '\0') continue;
+        list_add(list, "%s%s: %s", any ? "; " : " (", status.name, status.reason);
+        any = true;
+    }
+    if (any) list_add(list, ")");
+}
+
+/* Fewer than two devices of a backend, or of all of them (NULL). */
+static void too_few(const struct mx_registry *all, const char *backend, int count, const char *kind, struct list *why)
+{
+    struct list reasons = {.length = 0};
+    struct mx_backend_status status;
+    bool left_out = false;
+    list_add(why, "❌ Multi-GPU requires at least 2 GPUs: ");
+    if (backend == NULL) {
+        reasons_add(&reasons, all, &left_out);
+        list_add(why, "%s%s", left_out ? "none that is here can be used" : "there is none here", reasons.text);
+        return;
+    }
+    list_add(why, "backend %s has %d %s%s", backend, count, kind, count == 1 ? "" : "s");
+    if (backend_named(all, backend, &status) && status.left_out[0] != '\0')
+        list_add(why, " that can be used; left out: %s", status.left_out);
+}
+
 /* Why the pair cannot be had, into `why`: an empty text means that it can. */
 static void pair_check(const struct mx_mode_request *r, const struct mx_registry *all, const char *backend,
-                       const struct mx_mode_choice *c, char why[256])
+                       const struct mx_mode_choice *c, struct list *why)
 {
     char words[64];
-    why[0] = '\0';
     const bool gpu = !backend_said(r);
     const char *const kind = gpu ? "GPU" : "device";
     const int count = backend == NULL ? 0 : backend_count(all, backend, gpu);
     if (by_index(r) && count < 2) {
-        if (backend == NULL)
-            snprintf(why, 256, "❌ Multi-GPU requires at least 2 GPUs: there is none here");
-        else
-            snprintf(why, 256, "❌ Multi-GPU requires at least 2 GPUs: backend %s has %d %s%s", backend, count, kind,
-                     count == 1 ? "" : "s");
+        too_few(all, backend, count, kind, why);
         return;
     }
     for (int role = 0; role < 2; role++) {
@@ -400,18 +428,17 @@ static void pair_check(const struct mx_mode_request *r, const struct mx_registry
         words_of(r, role == 0 ? MX_ROLE_DATA : MX_ROLE_MODEL, words);
         const int there = backend_count(all, of, by_index(r) && gpu);
         if (mx_registry_device_count(all) < 2)
-            snprintf(why, 256, "❌ Multi-GPU requires at least 2 GPUs: there is 1 device here, and '%s' is not it",
-                     words);
+            list_add(why, "❌ Multi-GPU requires at least 2 GPUs: there is 1 device here, and '%s' is not it", words);
         else
-            snprintf(why, 256, "❌ Insufficient GPUs for Multi-GPU Mode: '%s' does not exist, %s has %d %s%s", words, of,
+            list_add(why, "❌ Insufficient GPUs for Multi-GPU Mode: '%s' does not exist, %s has %d %s%s", words, of,
                      there, by_index(r) ? kind : "device", there == 1 ? "" : "s");
         return;
     }
     if (c->names[0][0] == '\0' || c->names[1][0] == '\0')
-        snprintf(why, 256, "only '%s' is given",
+        list_add(why, "only '%s' is given",
                  words_of(r, role_said(r, MX_ROLE_DATA) ? MX_ROLE_DATA : MX_ROLE_MODEL, words));
     else if (strcmp(c->names[0], c->names[1]) == 0)
-        snprintf(why, 256, "data and model device are both %s", c->names[0]);
+        list_add(why, "data and model device are both %s", c->names[0]);
 }
 
 /* Of the two devices asked for, the one that is there, the model device first; otherwise the best. */
@@ -436,11 +463,36 @@ static int none_fail(const struct mx_mode_request *r, const struct mx_registry *
     return hint_make(r, all, false, NULL);
 }
 
+/* The best device was left to us. If that would be the CPU although a GPU is there that cannot be used, the user decides:
+ * MX_ERR_NO_DEVICE with the reason, unless '--allow-single' was given. */
+static int best_choose(const struct mx_mode_request *r, const struct mx_registry *all, struct mx_mode_choice *out)
+{
+    char of[BACKEND_BYTES];
+    int index = 0;
+    struct mx_backend_status status;
+    out->count = 1;
+    if (!best_find(r, all, out->names[0])) return none_fail(r, all);
+    const int rc = mx_device_name_parse(out->names[0], of, &index);
+    if (rc < 0 || backend_said(r) || !is_cpu(all, of)) return rc;
+    for (int order = 1; order < MX_BACKEND_ORDERS; order++) {
+        if (!backend_at(all, order, &status) || status.is_cpu || status.left_out[0] == '\0') continue;
+        if (r->allow_single) {
+            snprintf(out->fallback, sizeof out->fallback, "%s", status.left_out);
+            return 0;
+        }
+        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "a GPU is here, but it cannot be used: %s", status.left_out);
+        return mx_error_hint("%s; '%s --backend cpu' does without it", status.hint,
+                             said(r->command) ? r->command : "myxtts train");
+    }
+    return 0;
+}
+
 int mx_mode_find(const struct mx_mode_request *r, const struct mx_registry *all, struct mx_mode_choice *out)
 {
     int rc = 0;
     const char *backend = NULL;
-    char why[256], one[MX_MODE_NAME_BYTES];
+    char one[MX_MODE_NAME_BYTES];
+    struct list why = {.length = 0};
     rc = mx_mode_select(r, out);
     if (rc < 0) {
         const bool multi = by_index(r) || by_name(r);
@@ -452,28 +504,27 @@ int mx_mode_find(const struct mx_mode_request *r, const struct mx_registry *all,
     }
     MX_TRY(backend_check(r, all));
     if (out->best) {
-        out->count = 1;
-        if (!best_find(r, all, out->names[0])) rc = none_fail(r, all);
+        rc = best_choose(r, all, out);
         goto out;
     }
     backend = by_index(r) ? backend_of_indices(r, all) : NULL;
     name_of(r, MX_ROLE_DATA, backend, out->names[0]);
     name_of(r, MX_ROLE_MODEL, backend, out->names[1]);
-    pair_check(r, all, backend, out, why);
-    if (why[0] == '\0') {
+    pair_check(r, all, backend, out, &why);
+    if (why.length == 0) {
         out->mode = MX_MODE_MULTI;
         out->count = 2;
         goto out;
     }
     if (!r->allow_single) {
-        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "%s", why);
+        MX_FAIL(MX_ERR_NO_DEVICE, NULL, "%s", why.text);
         rc = hint_make(r, all, true, NULL);
         goto out;
     }
     out->mode = MX_MODE_SINGLE;
     out->count = 1;
-    const char *const words = strncmp(why, "❌ ", strlen("❌ ")) == 0 ? why + strlen("❌ ") : why;
-    memmove(out->fallback, words, strlen(words) + 1);
+    const char *const words = strncmp(why.text, "❌ ", strlen("❌ ")) == 0 ? why.text + strlen("❌ ") : why.text;
+    snprintf(out->fallback, sizeof out->fallback, "%.*s", (int)sizeof out->fallback - 1, words);
     if (!one_find(r, all, out, one)) {
         rc = none_fail(r, all);
         goto out;

@@ -9,6 +9,8 @@
  * first device of the requested backend. Indices without a backend mean GPUs: those of CUDA, or of OpenCL if CUDA has
  * none. CPU devices take part in Multi-GPU Mode only if they are requested, by backend or by name.
  *
+ * A GPU that is there and cannot be used is an error where the CPU would be the best: the user decides.
+ *
  * Everything else is an error that lists the available devices and a command line that would work. There is no fallback
  * unless it was allowed; then the choice says why there is one device instead of two.
  *
@@ -40,13 +42,15 @@ struct mx_mode_request {
 };
 
 #define MX_MODE_NAME_BYTES 32
+#define MX_MODE_WHY_BYTES  512
 
 struct mx_mode_choice {
     enum mx_mode mode;
     int count;                         /* of names: 1, or 2: the data device, then the model device */
     char names[2][MX_MODE_NAME_BYTES]; /* "cuda:2" */
     bool best;                         /* the device was not requested: it is the best there is */
-    char fallback[256];                /* why one is used although two were requested; else "" */
+    /* Why one is used although two were requested, or (best) the CPU although there is a GPU; else "" */
+    char fallback[MX_MODE_WHY_BYTES];
 };
 
 /* Chooses from the command line alone, before any backend is started. A contradiction is MX_ERR_USAGE. count is 0 if

@@ -167,7 +167,9 @@ static int single_open(const struct mx_settings *s, struct mx_device_pair *pair)
     struct limit limit;
     const struct mx_device_info own = info_of(pair, 0), *const info = &own;
     if (pair->choice.fallback[0] != '\0')
-        mx_warn("one device instead of two, as '--allow-single' permits: %s", pair->choice.fallback);
+        mx_warn("%s, as '--allow-single' permits: %s",
+                pair->choice.best ? "the CPU instead of a GPU that cannot be used" : "one device instead of two",
+                pair->choice.fallback);
     MX_TRY(limit_choose(s, &(struct duty){info, .data = true, .model = true, .rest = info->memory_bytes}, &limit));
     MX_TRY(mx_registry_device_open(pair->registry, 0, limit.bytes, &pair->model));
     pair->data = pair->model;

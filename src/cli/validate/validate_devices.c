@@ -211,7 +211,10 @@ int mx_validate_placement(struct mx_validate *v)
     } else {
         MX_TRY(mapping_check(pair->model, pair->choice.names[0], 0));
         if (pair->choice.fallback[0] != '\0')
-            mx_validate_say(r, MX_FINDING_WARNING, NULL, "One device instead of two: %s", pair->choice.fallback);
+            mx_validate_say(r, MX_FINDING_WARNING, NULL, "%s: %s",
+                            pair->choice.best ? "The CPU instead of a GPU that cannot be used"
+                                              : "One device instead of two",
+                            pair->choice.fallback);
         mx_validate_say(r, MX_FINDING_PASS, NULL, "%s%s is GPU:0 now, for data and model", mx_device_name(pair->model),
                         pair->choice.best ? ", the best there is," : "");
         MX_TRY(limit_check(v, pair->model, NULL, "both", list));

@@ -32,6 +32,7 @@ struct mx_cuda_state {
     struct mx_cuda_api api;
     struct mx_cuda_entry entries[MX_CUDA_DEVICES_MAX];
     int count;
+    char left_out[512]; /* why each of the other devices cannot be used */
 };
 
 /* How copies go from one device to another; made at the first such copy, for the device of the stream. */

@@ -152,14 +152,15 @@ static int driver_load(struct mx_cuda_api *api)
     };
     int rc = 0;
     MX_TRY(library_load(api, &driver, 0));
+    const CUresult started = api->cuInit(0);
+    api->present = started != CUDA_ERROR_NO_DEVICE && started != CUDA_ERROR_STUB_LIBRARY;
     CUresult code = api->cuDriverGetVersion(&api->driver_version);
-    if (code == CUDA_SUCCESS && api->driver_version < DRIVER_LEAST) {
+    if (code == CUDA_SUCCESS && api->present && api->driver_version < DRIVER_LEAST) {
         MX_RAISE(MX_ERR_NO_DEVICE, DRIVER_HINT, "the NVIDIA driver is too old: it has CUDA %d.%d, 11.8 is needed",
                  api->driver_version / 1000, api->driver_version % 1000 / 10);
     }
-    if (code == CUDA_SUCCESS) code = api->cuInit(0);
+    if (code == CUDA_SUCCESS) code = started;
     if (code != CUDA_SUCCESS) MX_TRY(driver_refused(api, code));
-    api->started = true;
     api->graphs = api->cuStreamBeginCapture_v2 && api->cuStreamEndCapture && api->cuGraphGetNodes &&
                   api->cuGraphInstantiateWithFlags && api->cuGraphExecUpdate && api->cuGraphLaunch &&
                   api->cuGraphExecDestroy && api->cuGraphDestroy;

@@ -255,7 +255,7 @@ struct mx_cuda_api {
     int driver_version;   /* 12040 is 12.4 */
     int nvrtc_version;    /* the same way */
     char driver_text[32]; /* the kernel driver's version from NVML, "" without it */
-    bool started;         /* the driver is there, new enough, and has a device */
+    bool present;         /* a driver is there, and does not say that it has no device */
     bool graphs;          /* all entry points for graphs are there */
     bool nvml;            /* NVML is there and started */
 };

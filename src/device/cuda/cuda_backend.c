@@ -4,7 +4,7 @@
  *
  * Devices are listed in the driver's order, which CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER change; the log gives the
  * bus id of each, so that the physical device is known. Devices that cannot be used (too old, too small, closed to
- * programs) are left out with a warning, and if none remains the reason of the first is the backend's.
+ * programs) are left out with a warning, and if none remains their reasons are the backend's.
  *
  * Memory: see cuda.h. Nothing is taken from a device before it is opened.
  */
@@ -84,25 +84,29 @@ static int devices_find(struct mx_cuda_state *state)
 {
     int rc = 0, count = 0;
     const struct mx_cuda_api *const cu = &state->api;
-    struct mx_error first = {0};
+    char hint[MX_ERROR_HINT_BYTES] = ""; /* of the first that cannot be used */
+    size_t length = 0;
     MX_CUDA_TRY(cu, cu->cuDeviceGetCount(&count), "counting the NVIDIA devices");
     for (int i = 0; i < count && state->count < MX_CUDA_DEVICES_MAX; i++) {
         struct mx_cuda_entry *const entry = &state->entries[state->count];
         MX_TRY(entry_read(cu, i, entry));
         if (entry_check(cu, entry) == 0) {
             state->count++;
-        } else if (first.code == 0) {
-            first = *mx_error_last();
+        } else if (length < sizeof state->left_out) {
+            if (length == 0) memcpy(hint, mx_error_last()->hint, sizeof hint);
+            length += (size_t)snprintf(state->left_out + length, sizeof state->left_out - length, "%s%s",
+                                       length > 0 ? "; " : "", mx_error_last()->message);
         }
     }
     if (state->count == 0) {
-        if (first.code != 0) return mx_error_restore(&first);
+        if (length > 0) MX_RAISE(MX_ERR_DEVICE, hint, "%s", state->left_out);
+        state->api.present = false;
         MX_RAISE(MX_ERR_NO_DEVICE, "check that nvidia-smi lists a device",
                  "the NVIDIA driver is there, but no device for it");
     }
-    if (first.code != 0) {
+    if (length > 0) {
         mx_warn("CUDA: %d of %d devices %s left out: %s", count - state->count, count,
-                count - state->count == 1 ? "is" : "are", first.message);
+                count - state->count == 1 ? "is" : "are", state->left_out);
     }
     mx_error_clear();
 out:
@@ -150,19 +154,23 @@ static int state_open(const struct mx_registry_options *options, void **out)
     int rc = 0;
     struct mx_cuda_state *const state = mx_alloc(1, sizeof *state);
     if (!state) return MX_ERR_NO_MEMORY;
-    rc = mx_cuda_api_load(&state->api);
-    if (rc < 0) {
-        /* Only a missing library prevents the use of the device: a user who leaves the choice to us must know that. */
-        if (state->api.started)
-            mx_warn("the NVIDIA devices are not used: %s; %s", mx_error_last()->message, mx_error_last()->hint);
-        goto out;
-    }
+    MX_TRY(mx_cuda_api_load(&state->api));
     MX_TRY(devices_find(state));
     devices_tell(state, options);
     *out = state;
 out:
+    if (rc == MX_ERR_NO_DEVICE && state->api.present) {
+        struct mx_error failure = *mx_error_last();
+        failure.code = MX_ERR_DEVICE;
+        rc = mx_error_restore(&failure);
+    }
     if (rc < 0) state_close(state);
     return rc;
+}
+
+static const char *state_left_out(void *state)
+{
+    return ((const struct mx_cuda_state *)state)->left_out;
 }
 
 static int state_device_count(void *state)
@@ -229,6 +237,7 @@ const struct mx_backend mx_cuda_backend = {
     .requires = REQUIRES,
     .open = state_open,
     .close = state_close,
+    .left_out = state_left_out,
     .device_count = state_device_count,
     .device_info = state_device_info,
     .device_open = mx_cuda_device_open,
