@@ -154,15 +154,24 @@ void mx_step_times(const struct mx_trainer *t, struct mx_trainer_report *report)
 
 int32_t mx_trainer_buckets(const struct mx_trainer *t, struct mx_trainer_bucket *out, int32_t count)
 {
-    const struct mx_replica *const own = t->parts[0].replicas[0];
-    const struct mx_parameters *const table = mx_network_parameters(own->network);
-    if (own->ready == NULL || own->bucket_count == 0) return 0;
-    const uint64_t last_ns = mx_event_time_ns(own->ready[own->bucket_count - 1]);
-    if (last_ns == 0) return 0;
-    for (int32_t i = 0; i < own->bucket_count && i < count; i++) {
-        const uint64_t ready_ns = mx_event_time_ns(own->ready[i]);
-        out[i].bytes = mx_bucket_at(table, i).count * (int64_t)sizeof(float);
-        out[i].lead_ns = ready_ns < last_ns ? last_ns - ready_ns : 0;
+    int32_t all = 0;
+    uint64_t last_ns = 0;
+    for (int32_t p = 0; p < t->part_count; p++) {
+        const struct mx_replica *const own = t->parts[p].replicas[0];
+        if (own->ready == NULL || own->bucket_count == 0) return 0;
+        const uint64_t end_ns = mx_event_time_ns(own->ready[own->bucket_count - 1]);
+        if (end_ns == 0) return 0;
+        if (end_ns > last_ns) last_ns = end_ns;
     }
-    return own->bucket_count;
+    for (int32_t p = 0; p < t->part_count; p++) { /* in the order in which they are summed */
+        const struct mx_replica *const own = t->parts[p].replicas[0];
+        const struct mx_parameters *const table = mx_network_parameters(own->network);
+        for (int32_t i = 0; i < own->bucket_count; i++, all++) {
+            const uint64_t ready_ns = mx_event_time_ns(own->ready[i]);
+            if (all >= count) continue;
+            out[all].bytes = mx_bucket_at(table, i).count * (int64_t)sizeof(float);
+            out[all].lead_ns = ready_ns < last_ns ? last_ns - ready_ns : 0;
+        }
+    }
+    return all;
 }

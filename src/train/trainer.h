@@ -225,8 +225,8 @@ struct mx_trainer_bucket {
     int64_t bytes;
     uint64_t lead_ns; /* time before the last bucket became final */
 };
-/* Writes the first `count` buckets; returns their total number. 0: not measured, see backward_ns. Between steps only.
- */
+/* Writes the first `count` buckets of all networks; returns their total number. 0: not measured, see backward_ns. Between
+ * steps only. */
 int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_bucket *out, int32_t count);
 
 /* ---- evaluation (evaluate.c), with the averaged weights; its struct is in report.h ---- */

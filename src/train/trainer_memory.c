@@ -293,7 +293,7 @@ static int vocoder_options(const struct mx_trainer_options *o, const struct mx_t
                                          .network = &shape->vocoder.base,
                                          .passes = o->grad_accum,
                                          .room = {0, memory.learned},
-                                         .buckets = o->comm != NULL,
+                                         .buckets = o->comm != NULL || o->flow.times,
                                          .timed = true};
     return 1;
 }
