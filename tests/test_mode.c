@@ -33,7 +33,7 @@ static int gpus_open(const struct mx_registry_options *options, void **state)
     (void)options;
     machine.starts++;
     *state = NULL;
-    if (machine.cuda < 0) return MX_FAIL(MX_ERR_DEVICE, "install an NVIDIA driver", "libcuda.so.1 cannot be loaded");
+    if (machine.cuda < 0) return MX_FAIL(MX_ERR_NO_DEVICE, "install an NVIDIA driver", "libcuda.so.1 cannot be loaded");
     return 0;
 }
 
