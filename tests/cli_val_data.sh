@@ -26,7 +26,7 @@ base=(--device cpu:0 "${small[@]}" --set training.samples=0 --seed 3)
 # ---- all four combinations ----
 for train in corpus corpus.pack; do
     for held in held held.pack; do
-        done_with train --train-data $train --val-data $held "${base[@]}" --dry-run
+        done_with train --train-data $train --val-data $held "${base[@]}" --dry-run --allow-rejects
         check "$train with $held: rows" grep -q '^Data: 8 utterances to train on, 3 for validation$' stdout
         done_with train --train-data $train --val-data $held "${base[@]}" --steps 4 --eval-every 2 --allow-rejects --output "$train-$held"
         check "$train with $held: config.yaml has it" grep -q "val_data: .*/$held\"\?$" "$train-$held/config.yaml"
