@@ -19,7 +19,7 @@ INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make packa
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -229,6 +229,12 @@ oclgrind: ## check the OpenCL kernels for GPUs with Oclgrind, for memory errors 
 	$(DEPS) build test oclgrind
 	$(call compile,--report $(BUILD))
 	@scripts/oclgrind.sh $(BUILD)
+
+test-ptx: ## execute what NVRTC makes of the CUDA kernels, for every GPU generation that it knows (needs NVRTC; takes it from PyPI)
+	$(DEPS) build test
+	$(call compile,--report $(BUILD))
+	@scripts/nvrtc.sh $(BUILD)
+	@scripts/test_ptx.sh $(BUILD)
 
 kernel-table: ## list registers and shared memory of each kernel for each GPU generation, in build/kernels.md (needs CUDA's NVRTC and ptxas)
 	$(DEPS) build test

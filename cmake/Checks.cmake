@@ -129,6 +129,9 @@ function(mx_add_double)
     set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS "-Wno-unknown-pragmas;-fwrapv;-fno-sanitize=shift")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+  # Registers of the PTX machine are seen as numbers of several types.
+  set_source_files_properties(${folder}/ptx_math.c ${folder}/ptx_memory.c ${folder}/ptx_run.c PROPERTIES COMPILE_OPTIONS
+                              -fno-strict-aliasing)
   add_library(cuda_double_objects OBJECT ${sources} ${out})
   target_include_directories(cuda_double_objects PRIVATE ${folder} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   set_target_properties(cuda_double_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
@@ -224,6 +227,15 @@ function(mx_add_tests)
         set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 FIXTURES_REQUIRED nvrtc)
         add_test(NAME nvrtc COMMAND ${CMAKE_SOURCE_DIR}/scripts/nvrtc.sh ${CMAKE_BINARY_DIR})
         set_tests_properties(nvrtc PROPERTIES TIMEOUT 600 FIXTURES_SETUP nvrtc)
+      endif()
+      # Once more with what the real NVRTC makes of the kernels, executed by the PTX machine (tests/double/ptx.h). The one
+      # that plants faults comes first: it leaves the compiled kernels in the cache. `make test-ptx` runs more.
+      if(name STREQUAL "test_ptx_mutants")
+        set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED nvrtc FIXTURES_SETUP ptx)
+      elseif(name MATCHES "^test_cuda_(ops|train)$" AND NOT MX_SANITIZE)
+        add_test(NAME ${name}@ptx COMMAND ${name})
+        mx_test_limits(${name}@ptx CUDA_DOUBLE_PTX=1)
+        set_tests_properties(${name}@ptx PROPERTIES FIXTURES_REQUIRED ptx)
       endif()
       # A portable build has several kernels for each operation; the test above took the best, these take the others.
       if(name MATCHES "^test_ops_")

@@ -3,7 +3,7 @@
 #
 # The steps of `make check-all`, for scripts/check_all.sh, which runs them, and scripts/tested.sh, which describes them.
 
-check_steps=(clean-say clean-say-v3 package isa fuzz onnx browser tensorboard serve ranks soak chaos clean-demo
+check_steps=(clean-say clean-say-v3 package isa ptx fuzz onnx browser tensorboard serve ranks soak chaos clean-demo
     clean-demo-v3 clean-test clean-test-v3)
 
 # check_command STEP BUILD: what runs it in the root of the sources
@@ -19,6 +19,7 @@ check_command()
     clean-test-v3) echo "$clean test MARCH=x86-64-v3" ;;
     package) echo "make package BUILD=$2" ;;
     isa) echo "make test-isa WERROR=1 BUILD=$2" ;;
+    ptx) echo "make test-ptx BUILD=$2" ;;
     fuzz) echo "make fuzz FUZZ=120 BUILD=$2" ;;
     onnx) echo "make test-onnx BUILD=$2" ;;
     browser) echo "make test-browser BUILD=$2" ;;
@@ -42,6 +43,7 @@ check_words()
     'clean-test-v3 en') echo "\`make test MARCH=x86-64-v3\` in a fresh Debian 12 root" ;;
     'package en') echo "both Debian packages, tried out: \`make package\`" ;;
     'isa en') echo "every build of the processor matrix: \`make test-isa WERROR=1\`" ;;
+    'ptx en') echo "what NVRTC makes of the CUDA kernels, executed for every generation: \`make test-ptx\`" ;;
     'fuzz en') echo "random bytes for every parser, two minutes each: \`make fuzz FUZZ=120\`" ;;
     'onnx en') echo "exported voices in onnxruntime, Piper and sherpa-onnx, with word errors: \`make test-onnx\`" ;;
     'browser en') echo "the pages of a run, a server and the doctor in Chromium: \`make test-browser\`" ;;
@@ -58,6 +60,7 @@ check_words()
     'clean-test-v3 fa') echo "\`make test MARCH=x86-64-v3\` در ریشهٔ تازهٔ دبیان ۱۲" ;;
     'package fa') echo "ساختن و آزمودن هر دو بستهٔ دبیان: \`make package\`" ;;
     'isa fa') echo "همهٔ ساخت‌ها برای پردازنده‌های گوناگون: \`make test-isa WERROR=1\`" ;;
+    'ptx fa') echo "اجرای آنچه NVRTC از هسته‌های CUDA می‌سازد، برای هر نسل کارت: \`make test-ptx\`" ;;
     'fuzz fa') echo "بایت‌های تصادفی برای هر تجزیه‌گر، هر کدام دو دقیقه: \`make fuzz FUZZ=120\`" ;;
     'onnx fa') echo "صداهای صادرشده در onnxruntime و Piper و sherpa-onnx، با شمارش واژه‌های نادرست: \`make test-onnx\`" ;;
     'browser fa') echo "صفحه‌های اجرا، سرور و بررسی پیکره در Chromium: \`make test-browser\`" ;;

@@ -2,8 +2,8 @@
  *
  * Every operation on CUDA against the CPU backend and the double-precision reference, over random shapes and options,
  * empty and single-row sequences among them. CUDA is the double (tests/double): the host code of the backend, the
- * plans and the kernels are the real ones, the kernels compiled as C. So this shows that they are called rightly and
- * compute the right numbers; what compilers for GPUs make of them is not seen here (see test_nvrtc.c).
+ * plans and the kernels are the real ones. The kernels are compiled as C; with CUDA_DOUBLE_PTX=1 by the real NVRTC, and its
+ * PTX is executed (test_cuda_ops@ptx).
  *
  * Bounds are those of test_opencl_ops.c. The double refuses any address that is not the device's, and op_case_run any
  * write outside the outputs. A pattern as the only argument chooses tests.
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -23,14 +24,18 @@
 #include "ops/reference.h"
 #include "support/cuda_beside_cpu.h"
 
-#define USUAL_CASES 14
+#define USUAL_CASES 14 /* $MYXTTS_TEST_CASES: others */
 #define LARGE_CASES 1
+#define SLOW_CASES  4 /* usual ones, and no others, on the PTX machine */
 
 static void compare(struct cuda_beside_cpu *pair, enum mx_op op)
 {
-    const uint64_t count = USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0);
+    const char *const given = getenv("MYXTTS_TEST_CASES");
+    const bool slow = pair->control->get("ptx") != 0 && !given;
+    const uint64_t usual = given ? strtoull(given, NULL, 10) : slow ? SLOW_CASES : USUAL_CASES;
+    const uint64_t large = usual + (slow ? 0 : LARGE_CASES), count = large + (!slow && op_can_be_wide(op) ? 1 : 0);
     for (uint64_t seed = 0; seed < count; seed++) {
-        const enum op_size size = seed < USUAL_CASES ? OP_USUAL : seed < USUAL_CASES + LARGE_CASES ? OP_LARGE : OP_WIDE;
+        const enum op_size size = seed < usual ? OP_USUAL : seed < large ? OP_LARGE : OP_WIDE;
         struct op_case c;
         struct op_result cpu, cuda;
         op_case_make(&c, op, seed, (struct op_plan){.size = size});
@@ -49,20 +54,23 @@ static void compare(struct cuda_beside_cpu *pair, enum mx_op op)
 #define OP_TEST compare
 OP_TESTS_DEFINE
 
-/* The same case with groups and lanes in the opposite order gives the same bits: nothing depends on the order in which
+/* The same case with groups and lanes in the opposite order, or in another random one on the PTX machine, gives the same bits: nothing depends on the order in which
  * lanes run between two barriers, and no sum on how groups are scheduled. */
 static void order_does_not_matter(void **state)
 {
     struct cuda_beside_cpu *pair = *state;
+    const bool ptx = pair->control->get("ptx") != 0;
+    const char *const order = ptx ? "ptx_seed" : "backwards";
+    const long usual = pair->control->get(order);
     for (int op = 0; op < MX_OP_COUNT; op++) {
-        for (uint64_t seed = 70; seed < 74; seed++) {
+        for (uint64_t seed = 70; seed < (ptx ? 71 : 74); seed++) {
             struct op_case c;
             struct op_result forwards, backwards;
             op_case_make(&c, (enum mx_op)op, seed, (struct op_plan){.size = OP_USUAL});
             op_case_must_run(&c, pair->cuda.devices[0], &forwards);
-            pair->control->set("backwards", 1);
+            pair->control->set(order, usual + 1);
             op_case_must_run(&c, pair->cuda.devices[0], &backwards);
-            pair->control->set("backwards", 0);
+            pair->control->set(order, usual);
             const char *differs = op_result_differs(&c, &forwards, &backwards);
             if (differs) fail_msg("%s", differs);
             op_result_release(&forwards);

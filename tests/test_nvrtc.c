@@ -5,10 +5,9 @@
  * and printed. Architectures that this NVRTC does not know are named. MYXTTS_TEST_ARCHS ("80 120") chooses some of them.
  * Needs no GPU and nothing of CUDA to build.
  *
- * NVRTC: $MYXTTS_CUDA_NVRTC, or libnvrtc.so.13, .12, .11.2 where the loader looks, then in lib64 of $CUDA_HOME and
- * /usr/local/cuda, then libnvrtc.so.12 in the folder venv here, where scripts/nvrtc.sh puts it. ptxas: in bin beside that
- * lib64, then in $PATH, but not for the one in venv, whose version is another. Without NVRTC the test is skipped (exit code 77), without ptxas only what it would tell.
- * `test_nvrtc find` only says whether there is one, with its exit code.
+ * NVRTC: see support/nvrtc.h. ptxas: in bin beside its lib64, then in $PATH, but not for an NVRTC in venv, whose version is
+ * another. Without NVRTC the test is skipped (exit code 77), without ptxas only what it would tell.
+ * `test_nvrtc find` only says whether there is one, `test_nvrtc knows ARCH` whether it knows a generation, with the exit code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +18,9 @@
 
 #include "device/cuda/cuda_api.h"
 #include "device/kernels/launch.h"
+#include "support/nvrtc.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +53,7 @@ struct nvrtc {
 };
 
 static struct nvrtc nvrtc;
-static char ptxas[1024]; /* "": not found */
+static char ptxas[1100]; /* "": not found */
 static struct outcome outcomes[ARCHS];
 static struct mx_kernel_tuning tuning;
 
@@ -90,34 +89,13 @@ static void ptxas_find(void)
     }
 }
 
-/* The one of PyPI. */
-static bool nvrtc_find_installed(void)
-{
-    glob_t found;
-    const bool any =
-        glob("venv/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", GLOB_NOSORT, NULL, &found) == 0;
-    const bool good = any && nvrtc_take(dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL));
-    if (any) globfree(&found);
-    return good;
-}
-
 static bool nvrtc_find(bool *installed)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
-    const char *const given = getenv("MYXTTS_CUDA_NVRTC");
-    const char *const roots[] = {"", getenv("CUDA_HOME"), "/usr/local/cuda"};
-    if (given && *given) return nvrtc_take(dlopen(given, RTLD_NOW | RTLD_LOCAL));
-    for (size_t r = 0; r < sizeof roots / sizeof *roots; r++)
-        for (size_t n = 0; roots[r] && n < sizeof names / sizeof *names; n++) {
-            char path[512], tools[512];
-            snprintf(path, sizeof path, "%s%s%s", roots[r], roots[r][0] ? "/lib64/" : "", names[n]);
-            if (!nvrtc_take(dlopen(path, RTLD_NOW | RTLD_LOCAL))) continue;
-            snprintf(tools, sizeof tools, "%s/bin", roots[r]);
-            if (roots[r][0]) ptxas_at(tools);
-            return true;
-        }
-    *installed = nvrtc_find_installed();
-    return *installed;
+    struct nvrtc_place place;
+    if (!nvrtc_place_find(&place) || !nvrtc_take(dlopen(place.path, RTLD_NOW | RTLD_LOCAL))) return false;
+    if (place.tools[0]) ptxas_at(place.tools);
+    *installed = place.installed;
+    return true;
 }
 
 static bool arch_asked(int arch)
@@ -364,6 +342,7 @@ int main(int count, char **arguments)
     bool installed = false;
     const bool found = nvrtc_find(&installed);
     if (count > 1 && strcmp(arguments[1], "find") == 0) return found ? 0 : 1;
+    if (count > 2 && strcmp(arguments[1], "knows") == 0) return found && arch_known(atoi(arguments[2])) ? 0 : 1;
     if (!found) {
         fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2); 'scripts/nvrtc.sh FOLDER' takes "
                         "it from PyPI into this build folder\n");

@@ -119,23 +119,111 @@ void command_release(struct command *command)
     free(command);
 }
 
-static CUresult call_run(const struct command *command, struct lanes *lanes)
+/* ---- what is watched while kernels are executed as PTX ---- */
+
+/* A command touches `bytes` of its block number `at`. */
+static void touch(const struct command *command, int at, size_t offset, size_t bytes, enum ptx_access access,
+                  uint32_t number)
+{
+    struct block *const block = command->blocks[at];
+    const char *const what = command->kind == COMMAND_COPY   ? "copy"
+                             : command->kind == COMMAND_FILL ? "fill"
+                             : command->kind == COMMAND_GEMM ? "product"
+                                                             : "sum";
+    if (!block->shadow.words || bytes == 0) return;
+    const char *const wrong = ptx_touch(&block->shadow, (size_t)(command->hosts[at] - block->host) + offset, bytes,
+                                        access, number, order_over);
+    if (wrong) fault(0, "a %s touches %s", what, wrong);
+}
+
+/* The columns of a matrix. */
+static void touch_matrix(const struct command *command, int at, int rows, int columns, int leading, size_t size,
+                         enum ptx_access access, uint32_t number)
+{
+    for (int i = 0; i < columns; i++)
+        touch(command, at, (size_t)i * (size_t)leading * size, (size_t)rows * size, access, number);
+}
+
+static void touch_all(const struct command *command, uint32_t number)
+{
+    const struct gemm *const g = &command->gemm;
+    const struct copy *const copy = &command->copy;
+    const size_t size = command->kind == COMMAND_GEMM && g->half ? 2 : 4;
+    switch (command->kind) {
+    case COMMAND_COPY:
+        if (copy->way != COPY_UPLOAD) touch(command, 0, 0, copy->bytes, PTX_COPIED, number);
+        if (copy->way != COPY_DOWNLOAD) touch(command, copy->way == COPY_INSIDE, 0, copy->bytes, PTX_WRITTEN, number);
+        if (copy->way == COPY_INSIDE && command->blocks[0]->shadow.words && command->blocks[1]->shadow.words)
+            ptx_written_copy(&command->blocks[1]->shadow, (size_t)(command->hosts[1] - command->blocks[1]->host),
+                             &command->blocks[0]->shadow, (size_t)(command->hosts[0] - command->blocks[0]->host),
+                             copy->bytes);
+        break;
+    case COMMAND_FILL:
+        touch(command, 0, 0, command->fill.words * 4, PTX_WRITTEN, number);
+        break;
+    case COMMAND_GEMM:
+        touch_matrix(command, 0, g->ta ? g->k : g->m, g->ta ? g->m : g->k, g->lda, size, PTX_READ, number);
+        touch_matrix(command, 1, g->tb ? g->n : g->k, g->tb ? g->k : g->n, g->ldb, size, PTX_READ, number);
+        if (g->beta != 0) touch_matrix(command, 2, g->m, g->n, g->ldc, 4, PTX_READ, number);
+        touch_matrix(command, 2, g->m, g->n, g->ldc, 4, PTX_WRITTEN, number);
+        break;
+    case COMMAND_SUM:
+        touch(command, 0, 0, command->sum.count * 4, PTX_READ, number);
+        touch(command, 0, 0, command->sum.count * 4, PTX_WRITTEN, number);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- running ---- */
+
+static CUresult entry_run(const struct command *command, struct ptx_machine *machine, uint32_t number)
+{
+    const struct call *const call = &command->call;
+    struct ptx_span spans[BLOCKS_MAX];
+    char error[PTX_ERROR_BYTES];
+    for (int i = 0; i < command->block_count; i++) {
+        struct block *const block = command->blocks[i];
+        spans[i] = (struct ptx_span){.address = block->address,
+                                     .bytes = block->bytes,
+                                     .host = block->host,
+                                     .shadow = block->shadow.words ? &block->shadow : NULL};
+    }
+    const struct ptx_launch launch = {.entry = call->entry,
+                                      .groups = call->groups,
+                                      .values = call->values,
+                                      .spans = spans,
+                                      .span_count = command->block_count,
+                                      .command = number,
+                                      .ordered = order_over,
+                                      .seed = (uint64_t)settings()->ptx_seed + number,
+                                      .bound = (int)settings()->ptx_bound};
+    totals.executed++;
+    if (ptx_run(machine, &launch, error)) return CUDA_SUCCESS;
+    return fault(CUDA_ERROR_LAUNCH_FAILED, "%s", error);
+}
+
+static CUresult call_run(const struct command *command, const struct runner *runner, uint32_t number)
 {
     uint64_t values[PARAMS_MAX];
     const struct call *const call = &command->call;
+    if (call->entry) return entry_run(command, runner->machine, number);
     for (int i = 0, block = 0; call->kernel->kinds[i]; i++) {
         const bool pointer = call->kernel->kinds[i] == 'p' && call->values[i] != 0;
         values[i] = pointer ? (uint64_t)(uintptr_t)command->hosts[block++] : call->values[i];
     }
-    return lanes_run(lanes, call->kernel, values, call->groups) ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
+    return lanes_run(runner->lanes, call->kernel, values, call->groups) ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED;
 }
 
-CUresult command_run(struct command *command, struct lanes *lanes)
+CUresult command_run(struct command *command, const struct runner *runner)
 {
+    const uint32_t number = order_begin(runner->slot, &command->given);
     if (command->broken != CUDA_SUCCESS) return command->broken;
+    if (settings()->ptx) touch_all(command, number);
     switch (command->kind) {
     case COMMAND_KERNEL:
-        return call_run(command, lanes);
+        return call_run(command, runner, number);
     case COMMAND_COPY:
         if (command->copy.way == COPY_UPLOAD) {
             memcpy(command->hosts[0], command->copy.snapshot ? command->copy.snapshot : command->copy.host,
@@ -155,7 +243,7 @@ CUresult command_run(struct command *command, struct lanes *lanes)
         sum_run(&command->sum, (float *)(void *)command->hosts[0]);
         return CUDA_SUCCESS;
     case COMMAND_WAIT:
-        record_wait(command->record);
+        record_wait(command->record, runner->slot);
         return CUDA_SUCCESS;
     default:
         return CUDA_SUCCESS;

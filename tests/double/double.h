@@ -11,6 +11,9 @@
  * is 0 again after it struck. CUDA_VISIBLE_DEVICES is obeyed as CUDA does. CUDA_DOUBLE_REPORT names a file that gets
  * all totals and faults when the process ends.
  *
+ * With the setting `ptx`, NVRTC is the real one, $CUDA_DOUBLE_NVRTC. Kernels are then executed from what it makes, and every access to device memory
+ * is watched; what the machine finds is a fault. Set it before the first device is opened.
+ *
  * Memory: nothing of the double's is the caller's. Threads: all functions may be called from any thread.
  */
 #ifndef MX_TESTS_DOUBLE_DOUBLE_H
@@ -50,7 +53,10 @@
     X(lost_code, 214)      /* … with this */                                                                         \
     X(nvml_code, 0)        /* what nvmlInit returns */                                                                 \
     X(utilisation, 37)     /* per cent that NVML tells */                                                              \
-    X(backwards, 0)        /* lanes of a group run from the last to the first: what kernels compute must not change */
+    X(backwards, 0)        /* lanes of a group run from the last to the first: what kernels compute must not change */ \
+    X(ptx, 0)              /* 1: the real NVRTC compiles kernels, and a machine executes its PTX (ptx.h) */            \
+    X(ptx_seed, 1)         /* of the order of groups and lanes */                                                      \
+    X(ptx_bound, 0)        /* error of approximations: the largest downwards (-1) or upwards (1), or none */
 
 /* Totals; double_get knows them by the same names. */
 #define DOUBLE_TOTALS(X)                                                                                               \
@@ -64,6 +70,7 @@
     X(graphs)   /* and executable ones */                                                                              \
     X(handles)  /* of cuBLAS, programs of NVRTC, communicators of NCCL */                                              \
     X(launches) /* so far, as all below */                                                                             \
+    X(executed) /* launches that the PTX machine did */                                                                \
     X(gemms)                                                                                                           \
     X(sums) /* of NCCL */                                                                                              \
     X(copies)                                                                                                          \
@@ -86,5 +93,34 @@ DOUBLE_EXPORT long double_get(const char *name);
 DOUBLE_EXPORT void double_reset(void);
 /* What was done wrong since the last reset, a line each; "" if nothing. Valid until the next call. */
 DOUBLE_EXPORT const char *double_faults(void);
+
+/* ---- the PTX machine ---- */
+
+/* Of the real NVRTC, 13000 for 13.0; 0: it was not found. */
+DOUBLE_EXPORT int double_nvrtc_version(void);
+
+/* A fault planted in what NVRTC made: in the nth line of an entry that contains `with`, the first `from` behind it
+ * becomes `to`. */
+struct double_mutation {
+    const char *entry, *with;
+    int nth;
+    const char *from, *to;
+};
+/* For modules that are loaded from now on; NULL: none. The texts must stay. */
+DOUBLE_EXPORT void double_mutate(const struct double_mutation *mutation);
+
+#define DOUBLE_PROGRAM_ADDRESS 0x00d1000000000000ull
+
+/* An entry with one parameter, the address of `memory`. */
+struct double_program {
+    const char *text, *entry;
+    unsigned groups;
+    void *memory;
+    size_t bytes, written; /* of it, and those at its begin that count as written */
+    unsigned long seed;
+    int bound;
+};
+/* 0, or -1 with a message. */
+DOUBLE_EXPORT int double_ptx_run(const struct double_program *program, char *error, size_t bytes);
 
 #endif

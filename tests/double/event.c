@@ -11,11 +11,12 @@
 
 struct record {
     atomic_int users;
-    pthread_mutex_t lock; /* protects the next two */
+    pthread_mutex_t lock; /* protects the next two, and `clock` until it is done */
     pthread_cond_t finished;
     bool done;
     uint64_t time_ns;
     struct context *context;
+    struct order_clock clock; /* what the stream knew when it was done */
 };
 
 /* lock protects `latest`. */
@@ -29,20 +30,25 @@ struct event {
 
 /* ---- records ---- */
 
-void record_finish(struct record *record)
+void record_finish(struct record *record, int slot)
 {
     pthread_mutex_lock(&record->lock);
     record->time_ns = now_ns();
+    order_stamp(slot, &record->clock);
     record->done = true;
     pthread_cond_broadcast(&record->finished);
     pthread_mutex_unlock(&record->lock);
 }
 
-void record_wait(struct record *record)
+void record_wait(struct record *record, int slot)
 {
     pthread_mutex_lock(&record->lock);
     while (!record->done) pthread_cond_wait(&record->finished, &record->lock);
     pthread_mutex_unlock(&record->lock);
+    if (slot < 0)
+        order_seen(&record->clock);
+    else
+        order_join(slot, &record->clock);
 }
 
 void record_drop(struct record *record)
@@ -172,7 +178,9 @@ CUresult cuEventQuery(CUevent handle)
     struct record *record = NULL;
     CUresult code = event_check(handle, &record, "cuEventQuery");
     if (code != CUDA_SUCCESS || !record) return code;
-    code = record_time_ns(record) ? context_state(record->context) : CUDA_ERROR_NOT_READY;
+    const bool done = record_time_ns(record) != 0;
+    if (done) order_seen(&record->clock);
+    code = done ? context_state(record->context) : CUDA_ERROR_NOT_READY;
     record_drop(record);
     return code;
 }
@@ -182,7 +190,7 @@ CUresult cuEventSynchronize(CUevent handle)
     struct record *record = NULL;
     CUresult code = event_check(handle, &record, "cuEventSynchronize");
     if (code != CUDA_SUCCESS || !record) return code;
-    record_wait(record);
+    record_wait(record, -1);
     code = context_state(record->context);
     record_drop(record);
     return code;

@@ -17,6 +17,7 @@
 #include "dist/nccl.h"
 #include "double.h"
 #include "lanes.h"
+#include "ptx.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -90,7 +91,8 @@ struct block {
     char *host;
     size_t bytes;
     struct context *context;
-    atomic_int users; /* commands that are queued or run */
+    atomic_int users;         /* commands that are queued or run */
+    struct ptx_shadow shadow; /* without words: not watched */
     struct block *next;
 };
 /* The host memory behind `bytes` at `address`, as seen from `context`, held; NULL with a fault if there are not so many
@@ -100,6 +102,22 @@ void block_drop(struct block *block);
 bool host_pinned(const void *memory, size_t bytes);
 size_t memory_used(int device);                   /* bytes */
 void memory_release_all(struct context *context); /* counts leaks */
+
+/* ---- order.c: which commands are over when another begins ---- */
+#define ORDER_SLOTS 64
+struct order_clock {
+    uint32_t last[ORDER_SLOTS]; /* commands of each slot that are over */
+};
+int order_open(void); /* a slot for a stream; -1: there are too many */
+void order_close(int slot);
+/* The number of the command that begins now, which the host gave when it knew that. */
+uint32_t order_begin(int slot, const struct order_clock *given);
+void order_stamp(int slot, struct order_clock *out); /* what the stream knows */
+void order_join(int slot, const struct order_clock *clock);
+void order_seen(const struct order_clock *clock); /* by the host */
+void order_drained(int slot);                     /* all commands of a slot are over, and the host knows */
+void order_host(struct order_clock *out);         /* what the host knows */
+ptx_ordered order_over;
 
 /* ---- stream.c ---- */
 enum command_kind {
@@ -140,6 +158,7 @@ struct sum {
 };
 struct call {
     const struct kernel *kernel;
+    const struct ptx_entry *entry; /* what is executed instead; NULL: the kernel itself */
     unsigned groups;
     uint64_t values[PARAMS_MAX];
 };
@@ -157,7 +176,8 @@ struct command {
     struct block *blocks[BLOCKS_MAX];
     char *hosts[BLOCKS_MAX]; /* where the addresses are */
     int block_count;
-    CUresult broken; /* found wrong when it was queued, but only to be told when it runs */
+    CUresult broken;          /* found wrong when it was queued, but only to be told when it runs */
+    struct order_clock given; /* what the host knew then */
     struct command *next;
 };
 
@@ -168,6 +188,7 @@ struct stream {
     pthread_cond_t changed;
     struct command *first, *last;
     bool busy, stop;
+    int slot;                      /* order.c */
     struct graph *_Atomic capture; /* changed by the capturing thread alone, as the next */
     atomic_bool spoiled;           /* the capture, by a call that is not allowed in it */
 };
@@ -184,8 +205,9 @@ extern _Thread_local struct stream *capturing; /* of this thread */
 /* ---- event.c ---- */
 struct record; /* one cuEventRecord, shared by the event, the command and all who wait */
 void event_close(struct object *object);
-void record_finish(struct record *record);
-void record_wait(struct record *record);
+/* `slot`: of the stream that completes it, or that waits; -1: the host waits. */
+void record_finish(struct record *record, int slot);
+void record_wait(struct record *record, int slot);
 void record_drop(struct record *record);
 
 /* ---- command.c ---- */
@@ -193,7 +215,13 @@ struct command *command_make(enum command_kind kind);
 struct command *command_copy(const struct command *command);
 /* Holds the memory that the command names. */
 CUresult command_hold(struct command *command, struct context *context, bool snapshot);
-CUresult command_run(struct command *command, struct lanes *lanes);
+/* What runs kernels, of one thread. */
+struct runner {
+    struct lanes *lanes;
+    struct ptx_machine *machine;
+    int slot;
+};
+CUresult command_run(struct command *command, const struct runner *runner);
 void command_forget(struct command *command); /* lets go of the memory */
 void command_release(struct command *command);
 
@@ -206,6 +234,16 @@ struct graph {
 void graph_append(struct graph *graph, struct command *command);
 struct graph *graph_make(struct context *context, enum object_kind kind);
 void graph_release(struct graph *graph);
+
+/* ---- nvrtc.c: the real one ---- */
+bool nvrtc_real(void); /* whether it is there */
+int nvrtc_real_version(void);
+int nvrtc_real_archs(int out[], int room);
+/* PTX, the caller's; NULL with what the compiler says. */
+char *nvrtc_real_compile(const char *source, int arch, int count, const char *const *options, char *log, size_t bytes);
+
+/* ---- mutate.c ---- */
+char *ptx_mutated(const char *text); /* the caller's */
 
 /* ---- module.c, blas.c, nccl.c ---- */
 void module_close(struct object *object);

@@ -70,6 +70,8 @@ static void block_free(struct block *block)
         whole = whole && memory[i] == PAD_BYTE && memory[pad + block->bytes + i] == PAD_BYTE;
     if (!whole) fault(0, "memory of %zu bytes was written outside of them", block->bytes);
     free(block->host - PAD_BYTES);
+    free(block->shadow.words);
+    free(block->shadow.written);
     free(block);
 }
 
@@ -171,6 +173,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes)
     struct block *const block = fits ? block_make(bytes) : NULL;
     if (block) {
         block->context = context;
+        if (settings()->ptx) {
+            block->shadow.words = calloc(bytes / 4 + 1, sizeof *block->shadow.words);
+            block->shadow.written = calloc(bytes / 8 + 1, 1);
+        }
         block->address = next_address;
         next_address += charged(bytes) + UNIT_BYTES;
         block->next = blocks;

@@ -5,6 +5,8 @@
  *
  *   "cuda double: cubin sm_80 of NVRTC 12080\n" or "cuda double: ptx compute_80 of NVRTC 12080\n", "mx_fill\n" …, zero
  *
+ * With the setting `ptx` the real NVRTC compiles, for cubin and ptx alike, and "PTX\n" and its text follow the names.
+ *
  * Memory: programs, modules and functions are the double's; functions go with their module.
  */
 #include "inside.h"
@@ -13,21 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMAGE_BYTES 8192
+#define PTX_LINE    "\nPTX\n"
+#define NAMES_BYTES 8192
 #define LOG_BYTES   512
+#define ARCHS_MAX   64
 
 /* ---- NVRTC ---- */
 
 struct program {
     struct object object;
     char *source;
-    char image[IMAGE_BYTES], log[LOG_BYTES];
+    char *image; /* NULL: not built */
+    char log[LOG_BYTES];
     bool ptx;
 };
 
 /* Architectures of each generation, ascending. */
-static int archs_known(int out[16])
+static int archs_known(int out[ARCHS_MAX])
 {
+    if (settings()->ptx) return nvrtc_real_archs(out, ARCHS_MAX);
     static const int all[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120};
     const long version = settings()->nvrtc_version;
     const int least = version >= 13000 ? 75 : 70, most = version >= 12080 ? 120 : 90;
@@ -37,11 +43,17 @@ static int archs_known(int out[16])
     return count;
 }
 
+static int version_now(void)
+{
+    return settings()->ptx ? nvrtc_real_version() : (int)settings()->nvrtc_version;
+}
+
 nvrtcResult nvrtcVersion(int *major, int *minor)
 {
-    *major = (int)settings()->nvrtc_version / 1000;
-    *minor = (int)settings()->nvrtc_version % 1000 / 10;
-    return NVRTC_SUCCESS;
+    const int version = version_now();
+    *major = version / 1000;
+    *minor = version % 1000 / 10;
+    return version > 0 ? NVRTC_SUCCESS : fault(11, "the real NVRTC was not found"); /* …INTERNAL_ERROR */
 }
 
 const char *nvrtcGetErrorString(nvrtcResult code)
@@ -60,7 +72,7 @@ const char *nvrtcGetErrorString(nvrtcResult code)
 
 nvrtcResult nvrtcGetNumSupportedArchs(int *count)
 {
-    int archs[16];
+    int archs[ARCHS_MAX];
     *count = archs_known(archs);
     return NVRTC_SUCCESS;
 }
@@ -89,6 +101,7 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram *handle)
     struct program *const program = (struct program *)*handle;
     object_remove(&program->object);
     free(program->source);
+    free(program->image);
     free(program);
     *handle = NULL;
     return NVRTC_SUCCESS;
@@ -111,11 +124,32 @@ static int option_number(int count, const char *const *options, const char *word
     return -1;
 }
 
+static bool image_make(struct program *program, int arch, int count, const char *const *options)
+{
+    char *text = NULL;
+    char names[NAMES_BYTES];
+    int length = snprintf(names, sizeof names, "cuda double: %s_%d of NVRTC %d\n",
+                          program->ptx ? "ptx compute" : "cubin sm", arch, version_now());
+    for (const struct kernel *k = double_kernels; k->name; k++)
+        if (source_has(program->source, k->name))
+            length += snprintf(names + length, sizeof names - (size_t)length, "%s\n", k->name);
+    if (settings()->ptx) {
+        text = nvrtc_real_compile(program->source, arch, count, options, program->log, LOG_BYTES);
+        if (!text) return false;
+    }
+    const size_t bytes = (size_t)length + (text ? strlen(text) : 0) + sizeof PTX_LINE;
+    free(program->image);
+    program->image = malloc(bytes);
+    snprintf(program->image, bytes, "%s%s%s", names, text ? PTX_LINE + 1 : "", text ? text : "");
+    free(text);
+    return true;
+}
+
 nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int count, const char *const *options)
 {
     if (!object_is(handle, PROGRAM, "nvrtcCompileProgram")) return 4;
     struct program *const program = (struct program *)handle;
-    int archs[16], known = archs_known(archs), arch = option_number(count, options, "--gpu-architecture=sm_");
+    int archs[ARCHS_MAX], known = archs_known(archs), arch = option_number(count, options, "--gpu-architecture=sm_");
     program->ptx = arch < 0;
     if (program->ptx) arch = option_number(count, options, "--gpu-architecture=compute_");
     pause_us(settings()->compile_ms * 1000);
@@ -134,19 +168,14 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int count, const char *cons
         snprintf(program->log, LOG_BYTES, "error: the double has its kernels for MX_GROUP 64 and MX_WIDE 256\n");
         return fault(NVRTC_ERROR_COMPILATION, "nvrtcCompileProgram: MX_GROUP or MX_WIDE");
     }
-    int length = snprintf(program->image, IMAGE_BYTES, "cuda double: %s_%d of NVRTC %ld\n",
-                          program->ptx ? "ptx compute" : "cubin sm", arch, (long)settings()->nvrtc_version);
-    for (const struct kernel *k = double_kernels; k->name; k++)
-        if (source_has(program->source, k->name))
-            length += snprintf(program->image + length, IMAGE_BYTES - (size_t)length, "%s\n", k->name);
-    return NVRTC_SUCCESS;
+    return image_make(program, arch, count, options) ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 
 static nvrtcResult image_bytes(nvrtcProgram handle, size_t *bytes, bool ptx)
 {
     if (!object_is(handle, PROGRAM, "nvrtcGet…Size")) return 4;
     const struct program *const program = (const struct program *)handle;
-    if (program->ptx != ptx || !program->image[0]) return fault(3, "an image that was not built is asked for");
+    if (program->ptx != ptx || !program->image) return fault(3, "an image that was not built is asked for");
     *bytes = strlen(program->image) + 1;
     return NVRTC_SUCCESS;
 }
@@ -199,12 +228,14 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram handle, char *out)
 struct function {
     struct object object;
     const struct kernel *kernel;
-    struct function *next; /* of the module */
+    const struct ptx_entry *entry; /* NULL: the kernel in C */
+    struct function *next;         /* of the module */
 };
 
 struct module {
     struct object object;
-    char image[IMAGE_BYTES];
+    char *names;            /* the head of the image */
+    struct ptx_module *ptx; /* NULL: kernels are those in C */
     struct function *functions;
 };
 
@@ -226,8 +257,19 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, in
     const long own = settings()->capability;
     if (ptx && version > settings()->driver_version) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     if (ptx ? arch > own : arch / 10 != own / 10 || arch > own) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    const char *const text = strstr(image, PTX_LINE);
+    if (!text && settings()->ptx) return CUDA_ERROR_INVALID_IMAGE; /* of another time */
+    struct ptx_module *entries = NULL;
+    if (text) {
+        char error[PTX_ERROR_BYTES];
+        char *const mutated = ptx_mutated(text + strlen(PTX_LINE));
+        entries = ptx_read(mutated, error);
+        free(mutated);
+        if (!entries) return fault(CUDA_ERROR_INVALID_IMAGE, "the PTX of NVRTC: %s", error);
+    }
     struct module *const module = calloc(1, sizeof *module);
-    snprintf(module->image, IMAGE_BYTES, "%s", (const char *)image);
+    module->names = strndup(image, text ? (size_t)(text - (const char *)image) + 1 : strlen(image));
+    module->ptx = entries;
     object_add(&module->object, MODULE, context);
     *out = (CUmodule)module;
     return CUDA_SUCCESS;
@@ -243,6 +285,8 @@ void module_close(struct object *object)
         free(function);
     }
     object_remove(object);
+    ptx_release(module->ptx);
+    free(module->names);
     free(module);
 }
 
@@ -263,11 +307,12 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
     snprintf(line, sizeof line, "\n%s\n", name);
     const struct kernel *kernel = double_kernels;
     while (kernel->name && strcmp(kernel->name, name) != 0) kernel++;
-    if (!kernel->name || !strstr(module->image, line)) {
+    if (!kernel->name || !strstr(module->names, line)) {
         return fault(CUDA_ERROR_NOT_FOUND, "cuModuleGetFunction: no kernel %s", name);
     }
     struct function *const function = calloc(1, sizeof *function);
     function->kernel = kernel;
+    function->entry = module->ptx ? ptx_entry_find(module->ptx, name) : NULL;
     function->next = module->functions;
     module->functions = function;
     object_add(&function->object, FUNCTION, module->object.context);
@@ -296,13 +341,20 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
         shared_bytes != 0 || extra) {
         return fault(CUDA_ERROR_INVALID_VALUE, "%s: a launch of another form than announced", kernel->name);
     }
-    if ((int)block_x != kernel->lanes) {
-        return fault((int)block_x > kernel->lanes ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_ERROR_INVALID_VALUE,
-                     "%s: %u lanes instead of %d", kernel->name, block_x, kernel->lanes);
+    const int lanes = function->entry ? ptx_entry_lanes(function->entry) : kernel->lanes;
+    if ((int)block_x != lanes) {
+        return fault((int)block_x > lanes ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_ERROR_INVALID_VALUE,
+                     "%s: %u lanes instead of %d", kernel->name, block_x, lanes);
+    }
+    for (int i = 0; function->entry && kernel->kinds[i]; i++) {
+        const bool wide = kernel->kinds[i] == 'p' || kernel->kinds[i] == 'l';
+        if (ptx_entry_parameters(function->entry)[i] != (wide ? 8 : 4))
+            return fault(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d has another size", kernel->name, i);
     }
     if (strikes(&settings()->fail_launch)) return (CUresult)settings()->launch_code;
     struct command *const command = command_make(COMMAND_KERNEL);
     command->call.kernel = kernel;
+    command->call.entry = function->entry;
     command->call.groups = grid_x;
     for (int i = 0; kernel->kinds[i]; i++) {
         const bool wide = kernel->kinds[i] == 'p' || kernel->kinds[i] == 'l';

@@ -19,16 +19,16 @@ static bool run_strikes(const struct context *context)
     return (device < 0 || device == context->device) && strikes(&settings()->fail_run);
 }
 
-static void command_do(struct stream *stream, struct command *command, struct lanes *lanes)
+static void command_do(struct stream *stream, struct command *command, const struct runner *runner)
 {
     struct context *const context = stream->object.context;
     CUresult code = context_state(context);
     while (settings()->hold) pause_us(100);
     pause_us(settings()->delay_us);
     if (command->kind == COMMAND_RECORD) {
-        record_finish(command->record);
+        record_finish(command->record, stream->slot);
     } else if (code == CUDA_SUCCESS) {
-        code = run_strikes(context) ? (CUresult)settings()->run_code : command_run(command, lanes);
+        code = run_strikes(context) ? (CUresult)settings()->run_code : command_run(command, runner);
         int fine = 0;
         if (code != CUDA_SUCCESS) atomic_compare_exchange_strong(&context->lost, &fine, code);
     }
@@ -38,7 +38,7 @@ static void command_do(struct stream *stream, struct command *command, struct la
 static void *stream_work(void *argument)
 {
     struct stream *const stream = argument;
-    struct lanes *const lanes = lanes_open();
+    const struct runner runner = {.lanes = lanes_open(), .machine = ptx_open(), .slot = stream->slot};
     pthread_mutex_lock(&stream->lock);
     for (;;) {
         while (!stream->first && !stream->stop) pthread_cond_wait(&stream->changed, &stream->lock);
@@ -47,13 +47,14 @@ static void *stream_work(void *argument)
         stream->first = command->next;
         stream->busy = true;
         pthread_mutex_unlock(&stream->lock);
-        command_do(stream, command, lanes);
+        command_do(stream, command, &runner);
         pthread_mutex_lock(&stream->lock);
         stream->busy = false;
         pthread_cond_broadcast(&stream->changed);
     }
     pthread_mutex_unlock(&stream->lock);
-    lanes_close(lanes);
+    ptx_close(runner.machine);
+    lanes_close(runner.lanes);
     return NULL;
 }
 
@@ -62,6 +63,7 @@ static void stream_drain(struct stream *stream)
     pthread_mutex_lock(&stream->lock);
     while (stream->first || stream->busy) pthread_cond_wait(&stream->changed, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
+    order_drained(stream->slot);
 }
 
 void stream_close(struct stream *stream)
@@ -72,6 +74,7 @@ void stream_close(struct stream *stream)
     pthread_cond_broadcast(&stream->changed);
     pthread_mutex_unlock(&stream->lock);
     pthread_join(stream->thread, NULL);
+    order_close(stream->slot);
     if (capturing == stream) capturing = NULL;
     if (stream->capture) graph_release(stream->capture);
     pthread_cond_destroy(&stream->changed);
@@ -93,6 +96,7 @@ CUresult stream_check(CUstream handle, struct stream **out, const char *call)
 
 CUresult stream_queue(struct stream *stream, struct command *command)
 {
+    order_host(&command->given);
     pthread_mutex_lock(&stream->lock);
     command->next = NULL;
     if (stream->first) {
@@ -138,9 +142,15 @@ CUresult cuStreamCreate(CUstream *out, unsigned flags)
         return fault(CUDA_ERROR_INVALID_VALUE, "cuStreamCreate: a stream that waits for the default one");
     }
     struct stream *const stream = calloc(1, sizeof *stream);
+    stream->slot = order_open();
+    if (stream->slot < 0) {
+        free(stream);
+        return fault(CUDA_ERROR_OUT_OF_MEMORY, "cuStreamCreate: more than %d streams", ORDER_SLOTS);
+    }
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
     if (pthread_create(&stream->thread, NULL, stream_work, stream) != 0) {
+        order_close(stream->slot);
         free(stream);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -5,6 +5,7 @@
 #include "support/cuda.h"
 
 #include "myxtts/error.h"
+#include "support/nvrtc.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -41,6 +42,9 @@ const struct cuda_double *cuda_double_use(const char *kind)
                                             "MYXTTS_CUDA_NVML", "MYXTTS_CUDA_NCCL"};
     char path[4096];
     snprintf(path, sizeof path, "%s/libcuda_double%s.so", MX_DOUBLE_FOLDER, kind);
+    struct nvrtc_place nvrtc;
+    const bool real = getenv("CUDA_DOUBLE_PTX") && nvrtc_place_find(&nvrtc); /* before it is hidden behind the double */
+    if (real && !getenv("CUDA_DOUBLE_NVRTC")) setenv("CUDA_DOUBLE_NVRTC", nvrtc.path, 1);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) setenv(variables[i], path, 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
     cache_redirect();
@@ -50,7 +54,14 @@ const struct cuda_double *cuda_double_use(const char *kind)
     given.get = (long (*)(const char *))entry(library, "double_get");
     given.reset = (void (*)(void))entry(library, "double_reset");
     given.faults = (const char *(*)(void))entry(library, "double_faults");
+    given.nvrtc_version = (int (*)(void))entry(library, "double_nvrtc_version");
+    given.mutate = (void (*)(const struct double_mutation *))entry(library, "double_mutate");
+    given.ptx_run = (int (*)(const struct double_program *, char *, size_t))entry(library, "double_ptx_run");
     given.reset();
+    if (given.get("ptx") != 0 && given.nvrtc_version() == 0) {
+        fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2)\n");
+        exit(77);
+    }
     return &given;
 }
 

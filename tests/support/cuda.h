@@ -6,6 +6,7 @@
 #ifndef MX_TESTS_SUPPORT_CUDA_H
 #define MX_TESTS_SUPPORT_CUDA_H
 
+#include "double/double.h"
 #include "myxtts/device.h"
 #include "myxtts/registry.h"
 
@@ -17,9 +18,15 @@ struct cuda_double {
     long (*get)(const char *name);
     void (*reset)(void);
     const char *(*faults)(void);
+    /* Of the PTX machine. */
+    int (*nvrtc_version)(void);
+    void (*mutate)(const struct double_mutation *mutation);
+    int (*ptx_run)(const struct double_program *program, char *error, size_t bytes);
 };
 
-/* Makes the double the CUDA of this process; at the begin of a test, before any registry is opened. `kind` is "" for
+/* Ends the test program as skipped (77) if $CUDA_DOUBLE_PTX asks for a real NVRTC and there is none.
+ *
+ * Makes the double the CUDA of this process; at the begin of a test, before any registry is opened. `kind` is "" for
  * the whole double, "_plain" or "_old" for those that lack entry points; all three may be used one after the other. */
 const struct cuda_double *cuda_double_use(const char *kind);
 
