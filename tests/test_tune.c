@@ -215,14 +215,20 @@ static void test_advice_reading(void **state)
                         "of the time for it, and the model 77 %");
     assert_string_equal(out[0].remedy, "4 load workers → 9 read more recordings at the same time (--num-workers 9)");
     in.uncached = true;
-    in.pack = "myxtts prepare my-corpus --out my-corpus.pack";
+    in.pack = "myxtts prepare my-corpus --output my-corpus.pack";
     in.levels.workers_active = 64;
     assert_int_equal(mx_advice_find(&in, out), 1);
     assert_string_equal(
         out[0].remedy, "a faster disk would help more than another load worker (64 now); or keep what was decoded for "
                        "the next epochs (--set data.caching=true); or pack the corpus into one file and train on that: "
-                       "myxtts prepare my-corpus --out my-corpus.pack");
-    assert_non_null(strstr(out[0].remedy_persian, "`myxtts prepare my-corpus --out my-corpus.pack`"));
+                       "myxtts prepare my-corpus --output my-corpus.pack");
+    assert_non_null(strstr(out[0].remedy_persian, "`myxtts prepare my-corpus --output my-corpus.pack`"));
+    for (int i = 0; i < 2; i++) mx_tally_add(&in.stats.step_ns, i == 0 ? 1e6 : 1e9);
+    assert_int_equal(mx_advice_find(&in, out), 2);
+    assert_int_equal(out[1].kind, MX_ADVICE_VARIATION);
+    assert_string_equal(out[1].remedy,
+                        "the model waited 77 % of the time for data: the advice about reading applies here, too");
+    in.stats.step_ns = (struct mx_tally){0};
     in.stats.data_wait_ns = 1000000;
     assert_int_equal(mx_advice_find(&in, out), 1);
     assert_true(out[0].hidden);

@@ -87,6 +87,11 @@ static bool disk_waits(const struct figures *f)
     return f->blocked > MX_ADVICE_BLOCKED_LIMIT * f->load;
 }
 
+static bool is_reading(const struct figures *f)
+{
+    return f->load / f->total > MX_ADVICE_LOAD_LIMIT && disk_waits(f);
+}
+
 /* Workers that would load as fast as the slowest other stage takes batches. */
 static int32_t workers_wanted(const struct figures *f, double load)
 {
@@ -121,7 +126,7 @@ static void reading_remedy(const struct figures *f, struct mx_advice *out)
 static bool reading_find(const struct figures *f, struct mx_advice *out)
 {
     out->share = f->load / f->total;
-    if (out->share <= MX_ADVICE_LOAD_LIMIT || !disk_waits(f)) return false;
+    if (!is_reading(f)) return false;
     out->cause = MX_CAUSE_DATA;
     out->hidden = f->waited <= MX_ADVICE_WAIT_LOW || f->load_waited <= MX_ADVICE_WAIT_LOW;
     FIND(out, MX_SAY_READING, MS(f->blocked), MS(f->load));
@@ -225,7 +230,9 @@ static void variation_cause(const struct figures *f, struct mx_advice *out)
     } else if (f->waited > MX_ADVICE_WAIT_HIGH) {
         out->cause = MX_CAUSE_DATA;
         REMEDY(out, MX_SAY_WAITED_DATA, 100 * f->waited);
-        if (f->load_waited > MX_ADVICE_WAIT_LOW && disk_waits(f))
+        if (f->load_waited > MX_ADVICE_WAIT_LOW && is_reading(f))
+            REMEDY(out, MX_SAY_READ_TOO, 0);
+        else if (f->load_waited > MX_ADVICE_WAIT_LOW && disk_waits(f))
             reading_remedy(f, out);
         else if (f->load_waited > MX_ADVICE_WAIT_LOW)
             load_remedy(f, out);

@@ -16,6 +16,7 @@ static const char *const sentences[MX_SAY_COUNT] = {
     [MX_SAY_READ_DISK] = "a faster disk would help more than another load worker ({0} now)",
     [MX_SAY_READ_CACHE] = "; or keep what was decoded for the next epochs (--set data.caching=true)",
     [MX_SAY_READ_PACK] = "; or pack the corpus into one file and train on that: ",
+    [MX_SAY_READ_TOO] = "the advice about reading applies here, too",
     [MX_SAY_LOAD] = "loading is {0} % of the work of a batch ({1.1} of {2.1} ms)",
     [MX_SAY_LOAD_HIDDEN] = ", hidden behind the other stages: process waited {0.1} % of the time for it",
     [MX_SAY_LOAD_WAITED] = ": process waited {0} % of the time for it, and the model {1} %",

@@ -19,6 +19,7 @@ enum mx_advice_sentence {
     MX_SAY_READ_DISK,
     MX_SAY_READ_CACHE,
     MX_SAY_READ_PACK,
+    MX_SAY_READ_TOO,
     MX_SAY_LOAD,
     MX_SAY_LOAD_HIDDEN,
     MX_SAY_LOAD_WAITED,
