@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "myxtts/error.h"
 
 #define TEXT_MAX_BYTES ((size_t)1 << 20) /* of the small files of /proc and /sys */
 
@@ -85,5 +86,6 @@ uint64_t mx_host_memory_bytes(void)
         }
     }
     mx_free(text);
+    mx_error_clear(); /* a file of /proc or /sys that is not there is no error */
     return total;
 }

@@ -23,13 +23,14 @@ static int64_t steps_made(const struct mx_job *job)
     return job->request.resume != NULL ? (int64_t)mx_checkpoint_state(job->origin)->step : 0;
 }
 
-/* The flags with which the run makes at least one step more; empty if auto-stop has decided. */
+/* The flags with which the run makes at least one more step; empty if auto-stop has decided. */
 static void more_text(const struct mx_job *job, struct mx_string *out)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     const int64_t next = steps_made(job) + 1, batches = job->plan.epoch_batches;
     if (job->auto_stop.from > 0) return;
-    if (t->steps > 0 && t->steps < next) mx_string_append(out, "--steps %" PRId64, next);
+    if (t->auto_stop ? job->steps < next : t->steps > 0 && t->steps < next)
+        mx_string_append(out, "--steps %" PRId64, next);
     if (!t->auto_stop && epochs_steps(job, t->epochs) < next)
         mx_string_append(out, "%s--epochs %" PRId64, out->length > 0 ? " " : "",
                          (next * t->grad_accum + batches - 1) / batches);
@@ -42,7 +43,7 @@ static int end_check(const struct mx_job *job)
     if (job->steps >= made) return 0;
     more_text(job, &more);
     MX_FAIL(MX_ERR_USAGE, NULL, "the run has made %" PRId64 " steps and cannot end after %" PRId64, made, job->steps);
-    if (more.failure == 0) mx_error_hint("'%s' or more continues it", more.data);
+    if (more.length > 0) mx_error_hint("'%s' or more continues it", more.data);
     mx_string_release(&more);
     return MX_ERR_USAGE;
 }

@@ -31,6 +31,7 @@ int mx_job_rejects(struct mx_job *job)
 {
     int rc = 0;
     char *path = NULL;
+    struct mx_string check = {0};
     const uint32_t rejected = mx_dataset_rejected(job->dataset), rows = mx_dataset_rows(job->dataset);
     if (rejected == job->rejected) return 0;
     if (job->run != NULL) { /* a dry run has no folder */
@@ -49,13 +50,17 @@ int mx_job_rejects(struct mx_job *job)
     if (mx_rejected_share(rejected, dropped, rows) <= MX_REJECTED_SHARE_MAX) goto out;
     MX_FAIL(MX_ERR_DATA, NULL, "%" PRIu32 " of %" PRIu32 " rows are rejected, which is more than %.0f %%",
             rejected - dropped, rows, 100 * MX_REJECTED_SHARE_MAX);
-    if (path == NULL)
-        rc = mx_error_hint("'myxtts check %s' lists them: repair or remove the rows; --allow-rejects continues without "
-                           "them",
-                           job->settings.data.train_data);
-    else
+    if (path != NULL) {
         rc = mx_error_hint("check %s and repair or remove the rows; --allow-rejects continues without them", path);
+        goto out;
+    }
+    mx_string_append(&check, "myxtts check ");
+    mx_string_append_shell(&check, job->settings.data.train_data);
+    MX_TRY(check.failure);
+    rc =
+        mx_error_hint("'%s' lists them: repair or remove the rows; --allow-rejects continues without them", check.data);
 out:
+    mx_string_release(&check);
     mx_free(path);
     return rc;
 }
