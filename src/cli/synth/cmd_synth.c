@@ -266,16 +266,13 @@ out:
 
 static int text_read(const struct values *v, const struct mx_option_list *operands, char **text, size_t *length)
 {
-    struct mx_string words = {0}; /* words that nobody quoted are one text, too */
+    struct mx_string words = {0}; /* words without quotes are one text, too */
     for (size_t i = 0; i < operands->count; i++) mx_string_append(&words, "%s%s", i > 0 ? " " : "", operands->items[i]);
-    if (words.failure == 0 && words.length > 0) {
+    if (operands->count > 0) {
         *text = words.data;
         *length = words.length;
-        return 0;
+        return words.failure;
     }
-    const int failure = words.failure;
-    mx_string_release(&words);
-    if (failure < 0) return failure;
     if (v->text == NULL && v->text_file == NULL) return mx_file_read_input(TEXT_MAX, text, length);
     if (v->text == NULL) return mx_file_read(v->text_file, TEXT_MAX, text, length);
     *text = mx_strdup(v->text);
