@@ -40,8 +40,8 @@ struct mx_phonemizer;
 
 bool mx_phonemizer_available(void); /* built with libespeak-ng */
 struct mx_string;
-/* The words of a language that espeak-ng's dictionary has, one a line (tokens_dictionary.c); *words is their number, 0 for
- * languages that are not written in Latin letters. */
+/* The words of a language that espeak-ng's dictionary has, one a line (tokens_dictionary.c); *words is their number: 0 for
+ * languages that are not written in Latin letters, or whose dictionary is not named after their voice. */
 int mx_phonemizer_words(enum mx_language_id language, struct mx_string *out, size_t *words);
 /* The folder of espeak-ng's data; it stays valid. */
 int mx_phonemizer_folder(const char **out);

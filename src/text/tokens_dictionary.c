@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The words in a dictionary of espeak-ng, PATH/LANGUAGE_dict: those whose pronunciation its rules alone would get wrong or
- * that have a stress of their own, which are the frequent ones before all. Its bytes, of which only what is needed here is
+ * that have a stress of their own, which are mostly frequent ones. Of its bytes, only those that are needed here are
  * described:
  *
  *     int32    number of lists: 1024, the hash values of words
@@ -86,7 +86,13 @@ int mx_phonemizer_words(enum mx_language_id language, struct mx_string *out, siz
     MX_TRY(mx_phonemizer_folder(&folder));
     path = mx_format("%s/%.*s_dict", folder, (int)strcspn(known->voice, "-"), known->voice);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_file_read(path, FILE_MAX, &data, &bytes));
+    rc = mx_file_read(path, FILE_MAX, &data, &bytes);
+    if (rc == MX_ERR_NOT_FOUND) { /* the dictionary of Norwegian, nb, is no_dict: nothing but its voice file says so */
+        mx_error_clear();
+        rc = 0;
+        goto out;
+    }
+    MX_TRY(rc);
     d.at = (const unsigned char *)data + 8;
     d.end = (const unsigned char *)data + bytes;
     if (bytes > 8)
