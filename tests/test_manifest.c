@@ -106,6 +106,7 @@ static void test_forms(void **state)
         {"file_name,transcription,speaker\n\"wavs/a.wav\", \"She said \"\"hi, you\"\"\" ,ann\nb.wav,Good day,bob",
          "file_name,transcription,speaker", MX_MANIFEST_CSV, "wavs/a", "She said \"hi, you\"", "ann"},
         {"path,text,id\nb,one,a\n", "path,text,id", MX_MANIFEST_CSV, "b", "one", "default"},
+        {"id,text\na,\"Hello\" he said\n", "id,text", MX_MANIFEST_CSV, "a", "\"Hello\" he said", "default"},
         /* These are not headers with commas or tabs. */
         {"a|path, text, speaker\nb|Good day", "id|text", MX_MANIFEST_LJSPEECH, "a", "path, text, speaker", "default"},
         {"a|Good\tday\nb|path\ttext", "id|text", MX_MANIFEST_LJSPEECH, "a", "Good\tday", "default"},

@@ -57,14 +57,20 @@ bool mx_manifest_line_blank(struct mx_manifest_span line)
     return trimmed(line.at, line.at + line.length).length == 0;
 }
 
-/* The end of a field in quotes, its closing '"'; NULL: it is not in quotes, or they are never closed. */
+/* The end of a field in quotes, its closing '"'; NULL: it is not in quotes, they are never closed, or text follows them,
+ * which would be lost. */
 static const char *quoted_end(const char *begin, const char *end)
 {
     if (begin >= end || *begin != '"') return NULL;
     for (const char *at = begin + 1; at < end; at++) {
         if (*at != '"') continue;
-        if (at + 1 == end || at[1] != '"') return at;
-        at++;
+        if (at + 1 < end && at[1] == '"') {
+            at++;
+            continue;
+        }
+        const char *after = at + 1;
+        while (after < end && blank(*after)) after++;
+        return after == end || *after == ',' ? at : NULL;
     }
     return NULL;
 }
@@ -76,8 +82,8 @@ size_t mx_manifest_line_split(struct mx_manifest_span line, char separator,
     const char *begin = line.at, *const end = line.at + line.length;
     for (;;) {
         while (separator == ',' && begin < end && blank(*begin)) begin++;
-        const char *const close = separator == ',' ? quoted_end(begin, end) : NULL, *const from =
-                                                                                        close != NULL ? close : begin;
+        const char *const close = separator == ',' ? quoted_end(begin, end) : NULL;
+        const char *const from = close != NULL ? close : begin;
         const char *const bar = memchr(from, separator, (size_t)(end - from)), *const stop = bar == NULL ? end : bar;
         if (count < MX_MANIFEST_FIELDS)
             fields[count] = close != NULL ? trimmed(begin + 1, close) : trimmed(begin, stop);
