@@ -31,7 +31,7 @@ char *mx_strndup(const char *text, size_t length);
 char *mx_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mx_free(void *ptr); /* NULL is fine */
 
-/* Sets the error of memory for `what` that a library could not take; returns MX_ERR_NO_MEMORY. */
+/* Sets the error of a library that could not allocate memory for `what`; returns MX_ERR_NO_MEMORY. */
 int mx_alloc_failed(const char *what);
 
 /* Calls that took memory since the start of the process (all threads). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cJSON's trees where memory runs out, see cjson.h.
+ * Parsing with cJSON where memory may run out, see cjson.h.
  */
 #include "base/cjson.h"
 

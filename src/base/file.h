@@ -30,11 +30,11 @@ struct mx_file_part {
 };
 int mx_file_write_parts(const char *path, const struct mx_file_part *parts, size_t count);
 
-/* Opens a folder to read its entries; the caller uses closedir. MX_ERR_NOT_FOUND if there is none, MX_ERR_IO for what else may
- * be wrong. On failure *list is NULL. */
+/* Opens a folder to read its entries; the caller calls closedir. MX_ERR_NOT_FOUND if there is none, MX_ERR_IO for any
+ * other failure. On failure *list is NULL. */
 int mx_file_list_open(const char *path, DIR **list);
-/* The next entry, *entry, or NULL at the end; `path` is that of the folder. MX_ERR_IO: the rest cannot be read, which readdir
- * alone does not tell from the end. */
+/* The next entry, *entry, or NULL at the end; `path` is that of the folder. MX_ERR_IO: the rest cannot be read, which
+ * readdir alone does not distinguish from the end. */
 int mx_file_list_next(DIR *list, const char *path, const struct dirent **entry);
 
 /* Removes a folder with everything in it; links are removed, not followed. One that is not there is fine. */

@@ -7,9 +7,9 @@
 
 #include "text/language.h"
 
-/* Frequent words of a language: those of the program's own sentences, and those in the dictionary of espeak-ng, which are
- * the ones that its rules do not say right. *words is text, the caller's to free; MX_ERR_USAGE if there are none. Logs what
- * the list has, and what it has not. */
+/* Frequent words of a language: those of the program's own sentences, and those in the dictionary of espeak-ng, which its
+ * rules alone would get wrong. *words is text, which the caller frees; MX_ERR_USAGE if there are none. Logs what the list
+ * has and what it lacks. */
 int mx_command_words_find(enum mx_language_id language, char **words);
 
 #endif

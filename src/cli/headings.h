@@ -10,7 +10,7 @@
 /* Ends with a title of NULL. */
 struct mx_option_heading {
     const char *title;
-    const char *names; /* of its options, each with one blank after it but the last */
+    const char *names; /* of its options, separated by single blanks */
 };
 
 extern const struct mx_option_heading mx_headings_train[], mx_headings_profile[], mx_headings_synth[],

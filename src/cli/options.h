@@ -8,8 +8,9 @@
  *
  * Long options must be written in full (an abbreviation is refused, with the full name in the hint), as "--name value"
  * or "--name=value"; letters as "-n value" or "-nvalue"; "--" ends the options. An option whose value is optional takes
- * the next argument unless that begins with a dash; one with choices only if it is one of them. Options and operands may be mixed. A repeated option overrides the
- * earlier one, except lists, which collect. Any mistake is MX_ERR_USAGE with a hint.
+ * the next argument unless that begins with a dash; one with choices only if it is one of them. Options and
+ * operands may be mixed. A repeated option overrides the earlier one, except lists, which collect. Any mistake is
+ * MX_ERR_USAGE with a hint.
  *
  * Memory: string values point into argv. Lists, operands and flags of settings are arrays inside the caller's own
  * struct; nothing allocated by parsing outlives it.
@@ -148,7 +149,7 @@ struct mx_option_walk {
 
 /* The next option of a table, flags of settings spelled out; false at the end. */
 bool mx_option_next(struct mx_option_walk *walk, struct mx_option *out);
-/* Which option is called so, by its name or its former one? For tables that are not those of the running command. */
+/* Finds an option by its name, not by a former one, in a table that need not be that of the running command. */
 bool mx_option_find(const struct mx_option *options, size_t count, const char *name, struct mx_option *out);
 /* Does it require or accept a value? */
 bool mx_option_takes_value(const struct mx_option *option);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of commands that make sound from mel: '--vocoder', '--rounds', '--projections'; and the format of the sound
- * that they write.
+ * The options of commands that make sound from mel: '--vocoder', '--rounds', '--projections'; and the format of
+ * the sound that they write.
  */
 #ifndef MX_CLI_SOUND_OPTIONS_H
 #define MX_CLI_SOUND_OPTIONS_H

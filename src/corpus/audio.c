@@ -184,7 +184,7 @@ static bool frames_exact(const struct mx_audio_file *file)
 /* The next frames of a file, into reader->block; 0 at the end. */
 static sf_count_t block_read(struct mx_audio_reader *reader, struct mx_audio_file *file, sf_count_t frames)
 {
-    /* After an error the next call would forget it, and go on behind the gap. */
+    /* After an error the next call would forget it and continue after the gap. */
     if (file->handle != NULL && sf_error(file->handle) != SF_ERR_NO_ERROR) return 0;
     if (file->handle != NULL) return sf_readf_float(file->handle, reader->block, frames);
     const size_t count = (size_t)frames < file->left ? (size_t)frames : file->left; /* mono */

@@ -12,11 +12,11 @@
  *     filelist  path|text[|speaker], path|speaker|text or path|raw|normalised; paths are absolute or relative to the
  *               list or to the folder above it
  *
- * One row a line, UTF-8. But for csv there is no quoting: '"' is an ordinary character, '|' always separates. A byte order mark, CRLF and
- * blank lines are tolerated. The format is detected from the content (header, columns and their values) and is logged.
+ * One row a line, UTF-8. Except in csv there is no quoting: '"' is an ordinary character, '|' always separates. A byte
+ * order mark, CRLF and blank lines are tolerated. The format is detected from the content (header, columns and their values) and is logged.
  * In a folder these files are looked for: metadata_train.csv with metadata_eval.csv (the validation rows),
- * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and finally the only other *.csv, *.tsv or *.txt that looks
- * like a manifest.
+ * metadata.csv, metadata_train.csv alone, train.txt with val.txt, and finally the only other *.csv, *.tsv or
+ * *.txt that looks like a manifest.
  *
  * Audio is found by id or path with its own extension, or else with one of wav flac ogg opus mp3; the folder and
  * extension of the last file found are tried first.

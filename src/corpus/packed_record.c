@@ -183,8 +183,8 @@ int mx_packed_buffer_reserve(struct mx_packed_buffer *buffer, uint64_t bytes)
 
 #define ROUND_MAGIC 12582912.0f /* 1.5 · 2²³: what is added to it has no place for fractions */
 
-/* Returns the scale. The largest sample becomes ± 32767, so that quiet recordings keep their precision too. Not a number counts
- * as the least. Comparisons and sums instead of fmaxf, fminf and lrintf, which are calls: with these it took ten times as long. */
+/* Returns the scale. The largest sample becomes ± 32767, so that quiet recordings keep their precision too. NaN becomes
+ * -32767. Comparisons and sums, since fmaxf, fminf and lrintf would be calls, which keep the loops from being vectorised. */
 static float audio_quantise(const float *samples, uint32_t count, int16_t *out)
 {
     float peak = 0.0f;

@@ -171,7 +171,7 @@ static bool header_fits(const struct mx_packed_header *found, const struct mx_pa
            memcmp(&found->sections[MX_PACKED_META], &wanted->sections[MX_PACKED_META], sizeof found->sections[0]) == 0;
 }
 
-/* Why a journal with this header cannot be gone on with, or NULL; then the header is the one that it was begun with. */
+/* Why a journal with this header cannot be continued, or NULL; then the header is the one that it was begun with. */
 static const char *header_fault(struct mx_packed_writer *writer, const struct mx_packed_header *found)
 {
     struct mx_packed_header other;
@@ -187,7 +187,7 @@ static const char *header_fault(struct mx_packed_writer *writer, const struct mx
     return NULL;
 }
 
-/* *fits: the journal is gone on with. One that is not is thrown away, and it is said why. */
+/* *fits: the journal is continued. Otherwise it is discarded, and the reason is logged. */
 static int journal_check(struct mx_packed_writer *writer, bool *fits)
 {
     int rc = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The memory of the machine that the program runs on, and the reading of files in which the kernel tells about it.
+ * The memory of the machine, and how to read the files in which the kernel reports it.
  *
  * Owns no memory.
  */

@@ -2,8 +2,8 @@
  *
  * Advice: which stage holds up the others, by how much, and what would change that; computed from measurements.
  *
- * Limits: reading (loads that mostly wait for a disk) and loading more than 20 % of the work of a batch, transfer more than 15 %, the data device more than 80 % busy,
- * step times that vary by more than 30 %. A stage that is above its limit but for which the model does not wait is
+ * Limits: reading (loads that mostly wait for a disk) and loading more than 20 % of the work of a batch, transfer more
+ * than 15 %, the data device more than 80 % busy, step times that vary by more than 30 %. A stage that is above its limit but for which the model does not wait is
  * hidden: worth knowing, but not a bottleneck.
  */
 #ifndef MX_PIPELINE_ADVICE_H
@@ -54,7 +54,7 @@ struct mx_advice_input {
     double memory[2];   /* share of its limit that each device uses; 0: no limit */
     /* What the pipeline does not know of the corpus; its owner may fill it in. */
     const char *pack; /* the command that packs it, for a shell; NULL: it is packed, or nothing is known */
-    bool uncached;    /* each recording is decoded anew in every epoch */
+    bool uncached;    /* each recording is decoded again in every epoch */
 };
 
 #define MX_ADVICE_PACK_BYTES 320 /* of the command that packs the corpus, at most */

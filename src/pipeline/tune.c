@@ -64,7 +64,7 @@ static bool disk_waits(const struct mx_tune_figures *f)
     return f->load_blocked_ns > MX_TUNE_BLOCKED * f->load_ns;
 }
 
-/* Workers beyond this number would wait for a core: so many keep all cores busy that they run on. */
+/* The number of workers that keep all their cores busy: further ones would wait for a core. */
 static int32_t workers_most(const struct mx_tune *tune, const struct mx_tune_figures *f)
 {
     const double own_ns = f->load_cpu_ns + f->load_blocked_ns, most = tune->limits.workers;
@@ -132,7 +132,7 @@ static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, b
     tune->before_workers = now;
     tune->before_period_ns = f->period_ns;
     tune->batches = 0;
-    tune->raised = !disk || tune->behind; /* otherwise the disk may have become slow only during these figures */
+    tune->raised = !disk || tune->behind; /* otherwise the disk may have become slow only while these were measured */
     tune->now.workers = mx_least(wanted, most);
     workers_say(tune, f, now, why, bytes);
     return true;

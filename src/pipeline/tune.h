@@ -33,8 +33,8 @@
 #define MX_TUNE_UNEVEN    1.0  /* loads are uneven if deviation/mean is above this */
 #define MX_TUNE_BLOCKED   0.5  /* share of a load from which on it is the disk that is waited for */
 #define MX_TUNE_ALARM     0.2  /* share of time that process waits for loading if the disk has become slow */
-#define MX_TUNE_MARGIN    1.25 /* workers are so many times what would hide a load: disks are no clocks … */
-#define MX_TUNE_SPARE     2.0  /* … and some are taken back where there are more than so many times */
+#define MX_TUNE_MARGIN    1.25 /* this many times the workers that would hide a load are started: disks vary … */
+#define MX_TUNE_SPARE     2.0  /* … and some are stopped once there are this many times what is needed */
 
 /* It is asked after these numbers of steps; the last one settles. The first MX_TUNE_WARM steps do not count. */
 #define MX_TUNE_WARM   1

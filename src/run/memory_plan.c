@@ -142,8 +142,8 @@ out:
     return rc;
 }
 
-/* Each thread that loads has a batch of its own on the host. Those that auto-tuning may start on top must not take the
- * machine's memory for that: an eighth of it is enough. */
+/* Each load worker needs a batch on the host. Those that auto-tuning may add must not use up the machine's memory: all
+ * host slots together get an eighth of it. */
 static int workers_fit(struct mx_job *job, struct mx_device **device)
 {
     struct mx_trainer_options *const o = &job->options;

@@ -47,8 +47,8 @@ bool mx_split_paragraph(const char *text, size_t length, size_t *at, size_t *beg
 /* Finds the next ellipsis in raw text that words stand before and behind: … or three and more dots, perhaps with blanks
  * between them, but not before ! or ? ("What …?"). Returns the place behind it; `length`: there is none. */
 size_t mx_split_ellipsis(const char *text, size_t length);
-/* The place behind the last byte that may be part of a word: no ellipsis behind it is found. Whoever looks for one after
- * the other ends the text here, so that a long rest without words is not read each time. */
+/* The place after the last byte that may be part of a word, after which no ellipsis is found. A caller that looks for one
+ * ellipsis after the other ends the text here, so that a long rest without words is not read each time. */
 size_t mx_split_words_end(const char *text, size_t length);
 
 #endif

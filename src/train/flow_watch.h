@@ -39,7 +39,7 @@ struct mx_flow_watch {
     struct mx_device *data, *model;
     struct mx_flow_watch_mark {
         uint64_t since_ns, wall_ns, data_busy_ns, model_busy_ns, data_wait_ns, transfer_ns, hidden_ns;
-        double batches[MX_STAGES], cpu_ns[MX_STAGES], blocked_ns[MX_STAGES]; /* of each stage, altogether */
+        double batches[MX_STAGES], cpu_ns[MX_STAGES], blocked_ns[MX_STAGES]; /* totals of each stage */
     } marks[MX_FLOW_WATCH_WINDOW]; /* after each of the newest steps, indexed by step modulo the window */
     struct mx_pipeline_stats last; /* after the newest step: the source of its report */
     uint64_t steps;

@@ -3,8 +3,7 @@
  * Splits a text into lines that each become a file, for `myxtts synth --output-dir`.
  *
  * A line "NAME|TEXT", where NAME consists of ASCII letters, digits, '_', '-' and '.' and does not begin with one of the
- * last two, becomes NAME.wav (or another ending that the
- * caller gives). Any other line becomes NNN.wav, its number in the text with at least three digits, the
+ * last two, becomes NAME.wav (or has another ending that the caller gives). Any other line becomes NNN.wav, its number in the text with at least three digits, the
  * same number of digits in all names. Blank lines are skipped and counted; each uses up its number.
  *
  * The folder gets a list of the files, list.tsv: a header, then one line each, in the order of the text:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where the sound of `myxtts synth` goes: a file in a format of speech/encode.h, standard output, the loudspeaker, or several of them.
+ * Where the sound of `myxtts synth` goes: a file in a format of speech/encode.h, standard output, the
+ * loudspeaker, or several of them.
  *
  * A file is written at the end, in one piece and under a temporary name first: a reader sees the old file or the new one.
  * Standard output gets the sound as it is made. The header comes first, when nobody knows the length yet: if standard
