@@ -79,6 +79,7 @@ static void test_origins(void **state)
     assert_false(mx_listen_origin_same("http://localhost:8081", "localhost:8080"));
     assert_false(mx_listen_origin_same("http://evil.example", "localhost:8080"));
     assert_false(mx_listen_origin_same("null", "localhost:8080"));
+    assert_false(mx_listen_origin_same("https://", ""));
     assert_true(mx_listen_origin_among("https://app.example", origins, 2));
     assert_false(mx_listen_origin_among("https://app.example.evil", origins, 2));
     assert_false(mx_listen_origin_among("http://app.example", origins, 2));

@@ -77,7 +77,7 @@ bool mx_listen_host_valid(const char *name)
            (strlen(name) <= NAME_MAX_BYTES && number_read(name, address) != 0);
 }
 
-/* What stands behind http:// or https://; NULL: neither. */
+/* What follows http:// or https://; NULL: neither. */
 static const char *authority(const char *origin)
 {
     static const char *const schemes[] = {"http://", "https://"};
@@ -88,8 +88,9 @@ static const char *authority(const char *origin)
 
 bool mx_listen_origin_same(const char *origin, const char *host)
 {
+    char name[NAME_MAX_BYTES + 1];
     const char *const from = authority(origin);
-    return from != NULL && strcasecmp(from, host) == 0;
+    return from != NULL && name_copy(from, name) && strcasecmp(from, host) == 0;
 }
 
 bool mx_listen_origin_among(const char *origin, const char *const *origins, size_t count)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Who may ask a server that has no password: the headers Host and Origin of a request. A web page that a browser shows
- * can send requests to any address, and a name of its own can mean this machine (DNS rebinding); but it cannot choose
- * these two headers. So a server asks whether the request is for a name that always means this machine, or one that it
- * was told, and whether it comes from a page of its own.
+ * can send requests to any address, and its own host name may resolve to this machine (DNS rebinding); but it cannot
+ * choose these two headers. So a server checks whether the request is for a name that always means this machine, or one
+ * that the user allows, and whether it comes from one of the server's own pages.
  *
  * Memory: none.
  */
