@@ -241,7 +241,6 @@ size_t mx_utf8_decode(const char *text, uint32_t *code)
     return length;
 }
 
-/* C1 controls (U+0080 to U+009F) steer terminals just as the C0 ones do. */
 /* Characters that turn the direction of what follows, U+202A … U+202E and U+2066 … U+2069, or begin a line, U+2028 and
  * U+2029: in a message they would make the rest of it read as something else. */
 static bool is_turning(const char *at, size_t step)
@@ -251,6 +250,7 @@ static bool is_turning(const char *at, size_t step)
     return (second == 0x80 && third >= 0xA8 && third <= 0xAE) || (second == 0x81 && third >= 0xA6 && third <= 0xA9);
 }
 
+/* C1 controls (U+0080 to U+009F) steer terminals just as the C0 ones do. */
 size_t mx_string_printable(const char *at, size_t left)
 {
     const unsigned char byte = (unsigned char)at[0];

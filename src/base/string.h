@@ -53,7 +53,8 @@ size_t mx_utf8_check(const char *text, size_t length);
 /* Decodes one character of valid UTF-8 at `text` and returns its length in bytes. */
 size_t mx_utf8_decode(const char *text, uint32_t *code);
 /* Bytes of the character at `at`, or 0 if it must not be sent to a terminal: a control character (C0, DEL or C1), one
- * that turns the direction of the rest of the line (U+202E …), or a byte that is not valid UTF-8. `left` is the number of bytes available, at least 1. */
+ * that turns the direction of the rest of the line (U+202E …), or a byte that is not valid UTF-8. `left` is the number of
+ * bytes available, at least 1. */
 size_t mx_string_printable(const char *at, size_t left);
 /* `text` for a terminal: control and invalid bytes as \xNN, cut with "..." to fit `size` (≥ 16). */
 char *mx_string_plain(char *out, size_t size, const char *text);
