@@ -20,10 +20,10 @@ echo >>corpus/metadata.csv
 kept=(--cut-voice voice --tokens chars --allow-rejects)
 
 # ---- prepare ----
-done_with prepare corpus --out off.pack --cut-long off --tokens chars --allow-rejects
+done_with prepare corpus --output off.pack --cut-long off --tokens chars --allow-rejects
 check "without cutting the row is too long" grep -q '1 too-long' stdout
 check "… and there is no folder" test ! -e off.pack.cut
-done_with prepare corpus --out on.pack "${kept[@]}"
+done_with prepare corpus --output on.pack "${kept[@]}"
 check "says what was cut" grep -Eq '^  cut        1 of 1 long rows, into [0-9]+ rows; they are in on.pack.cut$' stdout
 check "nothing is too long then" not grep -q too-long stdout
 pieces=$(tail -n +2 on.pack.cut/pieces.tsv | wc -l)
@@ -31,36 +31,36 @@ check "several pieces" test "$pieces" -gt 1
 check "they are counted as rows" grep -q "^  rows       $((8 + pieces)): " stdout
 check "a recording for each" test "$(find on.pack.cut/wavs -name '*.wav' | wc -l)" -eq "$pieces"
 check "their speaker is that of the row" not grep -qv '^long-[0-9]*|low|' on.pack.cut/metadata.csv
-done_with prepare corpus --out on.pack "${kept[@]}"
+done_with prepare corpus --output on.pack "${kept[@]}"
 check "again: up to date" grep -q 'is up to date' stdout
 check "the log names the pieces of before" grep -q '1 of 1 rows longer than 20 s were cut into .* before' stderr
 # a folder that is made again is the same, times included
 cp -r --preserve=timestamps on.pack.cut before
 rm on.pack.cut/wavs/*-00001.wav
-done_with prepare corpus --out on.pack "${kept[@]}"
+done_with prepare corpus --output on.pack "${kept[@]}"
 check "a piece is missing: cut again, to the same files" diff -r before on.pack.cut
 check "… and the packed corpus is still up to date" grep -q 'is up to date' stdout
 # leftovers of a killed process do not matter, files of others do
 mkdir -p killed.pack.cut.part/wavs
 touch killed.pack.cut.part/wavs/x.wav
-done_with prepare corpus --out killed.pack "${kept[@]}"
+done_with prepare corpus --output killed.pack "${kept[@]}"
 check "leftovers are removed" test ! -e killed.pack.cut.part
 check "the same corpus" cmp on.pack killed.pack
 mkdir other.pack.cut
 touch other.pack.cut/mine
-refused 2 'holds something else' 'move it away' prepare corpus --out other.pack "${kept[@]}"
+refused 2 'holds something else' 'move it away' prepare corpus --output other.pack "${kept[@]}"
 check "files of others stay" test -e other.pack.cut/mine
 # shorter rows are wanted: their pieces are as short
-done_with prepare corpus --out short.pack "${kept[@]}" --max-seconds 6
+done_with prepare corpus --output short.pack "${kept[@]}" --max-seconds 6
 check "no piece is longer than --max-seconds" awk -F'\t' 'NR > 1 && $4 - $3 > 6 { exit 1 }' short.pack.cut/cut.tsv
 # a voice that was not asked for may be missing; one that was asked for must be there
 mkdir -p away/bin
 cp "$program" away/bin/myxtts # which has no voices beside it
-MYXTTS_VOICES=nowhere HOME=$folder XDG_DATA_HOME=$folder program=away/bin/myxtts done_with prepare corpus --out none.pack \
+MYXTTS_VOICES=nowhere HOME=$folder XDG_DATA_HOME=$folder program=away/bin/myxtts done_with prepare corpus --output none.pack \
     --tokens chars --allow-rejects
 check "without a voice the row is too long" grep -q '1 too-long' stdout
 check "… and the log says why" grep -q '1 rows are longer than 20 s and are left out: there is no voice' stderr
-refused 2 nowhere '.' prepare corpus --out none.pack --cut-voice nowhere --tokens chars
+refused 2 nowhere '.' prepare corpus --output none.pack --cut-voice nowhere --tokens chars
 
 # a row that cannot be cut: no pauses. It is told, listed, and rejected as before
 cp -r corpus stuck
@@ -68,10 +68,10 @@ perl -e 'my $data = pack("s<*", map { int(9000 * sin($_ * 0.09)) } 0 .. 24 * 160
     open(my $wav, ">:raw", "stuck/wavs/long.wav");
     print $wav pack("a4Va4a4VvvVVvva4V", "RIFF", 36 + length($data), "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16, "data",
                     length($data)), $data;'
-done_with prepare stuck --out stuck.pack "${kept[@]}"
+done_with prepare stuck --output stuck.pack "${kept[@]}"
 check "the row is named" grep -q "'long' is too long and cannot be cut: " stderr
 check "… and rejected" grep -q '1 too-long' stdout
-done_with prepare stuck --out stuck.pack "${kept[@]}"
+done_with prepare stuck --output stuck.pack "${kept[@]}"
 check "it is not tried again" not grep -q 'cannot be cut' stderr
 
 # languages are kept in the list of the pieces
@@ -80,7 +80,7 @@ cp -r corpus named
     echo 'audio_file|text|speaker_name|language'
     sed -E 's/^([^|]*)[|]([^|]*)[|](.*)$/wavs\/\1.wav|\3|\2|English/' corpus/metadata.csv
 } >named/metadata.csv
-done_with prepare named --out named.pack "${kept[@]}"
+done_with prepare named --output named.pack "${kept[@]}"
 check "the folder of pieces is a corpus with languages" \
     not grep -qvE '^(audio_file[|]text[|]speaker_name[|]language|wavs/.*[|]low[|]en)$' named.pack.cut/metadata.csv
 
@@ -91,17 +91,17 @@ decide() {
 }
 cp -r --preserve=timestamps corpus decided
 decide $'long\tdrop'
-done_with prepare decided --out dropped.pack "${kept[@]}"
+done_with prepare decided --output dropped.pack "${kept[@]}"
 check "a dropped row is not cut" test ! -e dropped.pack.cut
 check "… but dropped" grep -q $'\tlong\tdropped\t' dropped.pack.rejects.tsv
 text=$(for letter in m n o p q r s t u v w x; do printf 'The tune number %s. ' "$letter"; done)
 decide $'long\tfix\t'"$text"
-done_with prepare decided --out fixed.pack "${kept[@]}"
+done_with prepare decided --output fixed.pack "${kept[@]}"
 check "a fixed row is cut with its new text" not grep -q 'tone' fixed.pack.cut/pieces.tsv
 check "… all of it" test "$(tail -n +2 fixed.pack.cut/pieces.tsv | grep -o 'tune' | wc -l)" -ge 6
 check "… and is one row with another text" not grep -q '[02-9] with another text' stderr
 decide $'long#1\tfix\t'"$(awk -F'\t' 'NR == 2 { gsub("tone", "note", $3); print $3 }' before/pieces.tsv)" $'long#2\tdrop' $'long#99\tdrop'
-done_with prepare decided --out decided.pack "${kept[@]}"
+done_with prepare decided --output decided.pack "${kept[@]}"
 check "the pieces are those of before" cmp before/pieces.tsv decided.pack.cut/pieces.tsv
 check "a piece is dropped" grep -q $'\tlong#2\tdropped\t' decided.pack.rejects.tsv
 check "… and counted" grep -q "^  rows       $((8 + pieces)): $((7 + pieces)) good, 1 rejected" stdout

@@ -35,9 +35,9 @@ mkdir persian
 cp -r tones/wavs persian/wavs
 printf 'row-000|\xd8\xb3\xd9\x84\xd8\xa7\xd9\x85\n' >persian/metadata.csv
 refused 2 'no row of the corpus' 'languages and symbols' eval --checkpoint run --data persian
-done_with prepare persian --out persian.pack --tokens chars
+done_with prepare persian --output persian.pack --tokens chars
 refused 2 'not in the vocabulary' 'same language' eval --checkpoint run --data persian.pack
-done_with prepare tones --out tones.pack --tokens chars
+done_with prepare tones --output tones.pack --tokens chars
 refused 1 'have their language' 'leave' eval --checkpoint run --data tones.pack --language en
 
 refused 1 'have no effect without sound' '--vocoder' eval --checkpoint run --data tones --rounds 4
@@ -88,7 +88,7 @@ done
 done_with eval --checkpoint run --data tones.pack --json packed.json
 check "a packed corpus gives the same" test "$(json '@{$r}{qw(mel_db duration_error pitch_error_semitones)}' packed.json)" \
     = "$(json '@{$r}{qw(mel_db duration_error pitch_error_semitones)}' report.json)"
-done_with prepare tones --out features.pack --tokens chars --features
+done_with prepare tones --output features.pack --tokens chars --features
 done_with eval --checkpoint run --data features.pack --limit 5 --json features.json
 check "features, and a limit that spreads" test "$(json 'map { $_->{id} } @{$r->{rows}}' features.json)" \
     = "row-000 row-002 row-005 row-008 row-011"

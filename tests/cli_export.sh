@@ -40,7 +40,7 @@ if "$program" train --quiet --train-data tones --output phonemes "${small[@]}" -
     >stdout 2>stderr; then
     done_with export phonemes --format sherpa --output found
     check "words are found without a list" test "$(grep -c . found/lexicon.txt)" -gt 300
-    check "and the limits are told" grep -q "sherpa-onnx leaves out all others, so give your texts with '--words FILE'" stderr
+    check "and it warns of all others" grep -q "sherpa-onnx leaves out all others, so give your texts with '--words FILE'" stderr
     printf '!!!\n' >marks.txt
     refused 2 'no word that the voice can say' 'language of the voice' export phonemes --format sherpa --output none --words marks.txt
     check "no file without words" test -z "$(ls none)"

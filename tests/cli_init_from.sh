@@ -63,7 +63,7 @@ done_with "${start[@]}" --train-data foreign --output foreign-run --allow-reject
 check "all new: names the language" grep -q 'does not know 1 language of the corpus, which it has to learn: Persian' stderr
 
 # ---- of a packed corpus ----
-done_with prepare second --out second.pack --tokens chars
+done_with prepare second --output second.pack --tokens chars
 done_with "${start[@]}" --train-data second.pack --output packed
 check "packed: names and counts the symbols" grep -q 'does not know 1[0-9] symbols of the corpus' stderr
 check "packed: the same words" cmp <(words grown/checkpoints/step-00000004.safetensors) <(words packed/checkpoints/step-00000004.safetensors)

@@ -21,7 +21,7 @@ for language in es fr it ru de; do
     # shellcheck disable=SC2016
     MX_TEXT=$text tone_corpus "$language" 8 '$count = 40000 + 500 * $row; $step = 0.05 + 0.003 * $row; $loud = 9000;
         $text = "one|$ENV{MX_TEXT}"'
-    done_with prepare "$language" --language "$language" --tokens chars --out "$language.pack"
+    done_with prepare "$language" --language "$language" --tokens chars --output "$language.pack"
     check "$language: all rows are good" grep -q '8: 8 good, 0 rejected' stdout
     done_with train --train-data "$language" --output "run-$language" "${small[@]}" --language "$language" --steps 2
     done_with inspect "run-$language"
@@ -41,7 +41,7 @@ done_with synth --checkpoint run-es --text 'Qué жora es.' --language es --outp
 check "the unknown letter is named" grep -qF "'ж' (U+0436)" stderr
 
 # ---- phonemes, by a voice of espeak-ng that is not the one of English ----
-"$program" prepare es --language es --out phonemes.pack >stdout 2>stderr
+"$program" prepare es --language es --output phonemes.pack >stdout 2>stderr
 if grep -q 'built without espeak-ng' stderr; then
     check "phonemes need espeak-ng" grep -q 'use --tokens chars' stderr
 else
@@ -49,11 +49,11 @@ else
     done_with train --train-data phonemes.pack --output run-phonemes "${small[@]}" --set data.tokens=phonemes --steps 2
     done_with synth --checkpoint run-phonemes --text "${says[es]}" --output phonemes.wav
     check "phonemes: the voice knows every symbol" test "$(grep -c 'never learned' stderr)" -eq 0
-    done_with prepare es --language en --out english.pack
+    done_with prepare es --language en --output english.pack
     check "another language has other tokens" test "$(cksum <phonemes.pack)" != "$(cksum <english.pack)"
 fi
 
 # ---- a language that is not there ----
 refused 1 "unknown language 'Spanisch'" 'did you mean Spanish? languages: en (English), fa (Persian), es,' \
-    prepare es --language Spanisch --out no.pack
+    prepare es --language Spanisch --output no.pack
 finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # myxtts train on two devices, with the program given as $1: the messages of Multi-GPU Mode and their order, what its meters
-# tell, the weights of one device bit for bit, and another choice of devices when a run goes on.
+# show, the weights of one device bit for bit, and another choice of devices when a run is resumed.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh

@@ -63,7 +63,7 @@ check "the run is where it was asked for" test -e 'it'"'"'s $mine/checkpoints/st
 if [ "$cores" -ge 2 ]; then
     run "${mine[@]}" -o 'of "two"' --data-gpu=0 --dashboard-token secret-of-mine
     check "half a pair: exit code $code" test "$code" -eq 1
-    check "a token is not told" test "$(grep -c secret-of-mine stderr)" -eq 0
+    check "a token is not shown" test "$(grep -c secret-of-mine stderr)" -eq 0
     pasted 'half a pair'
     check "the run has its name" test -e 'of "two"/checkpoints/step-00000001.safetensors'
 fi

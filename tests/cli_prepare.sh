@@ -21,16 +21,16 @@ bytes() {
     stat -c %s "$1" 2>/dev/null || echo 0
 }
 
-prepare="prepare small --tokens chars --out"
+prepare="prepare small --tokens chars --output"
 corpus small 40
 
 # ---- wrong usage ----
-refused 1 "name the corpus folder" "prepare --help" prepare --out x.pack
+refused 1 "name the corpus folder" "prepare --help" prepare --output x.pack
 refused 1 "'--output FILE' is missing" "prepare --help" prepare small
-refused 1 "tokens" "phonemes" prepare small --out x.pack --tokens words
-refused 1 "language" "en" prepare small --out x.pack --language xx
-refused 1 "not a number" "seconds" prepare small --out x.pack --max-seconds long
-refused 2 "nowhere" "." prepare nowhere --out x.pack
+refused 1 "tokens" "phonemes" prepare small --output x.pack --tokens words
+refused 1 "language" "en" prepare small --output x.pack --language xx
+refused 1 "not a number" "seconds" prepare small --output x.pack --max-seconds long
+refused 2 "nowhere" "." prepare nowhere --output x.pack
 check "nothing was made" test ! -e x.pack -a ! -e x.pack.part
 
 # ---- a whole file ----
@@ -59,7 +59,7 @@ check "and back" cmp whole.pack by-1.pack
 
 # ---- out of date ----
 cp -r --preserve=timestamps small changing
-prepare_changing="prepare changing --tokens chars --out changing.pack"
+prepare_changing="prepare changing --tokens chars --output changing.pack"
 done_with $prepare_changing
 check "a copy with its times is the same corpus" cmp whole.pack changing.pack
 touch -d '2001-02-03' changing/wavs/row-007.wav
@@ -143,18 +143,18 @@ perl -e 'my $n = 600 * 16000 * 2; print "RIFF", pack("V", 36 + $n), "WAVEfmt ",
     pack("VvvVVvv", 16, 1, 1, 16000, 32000, 2, 16), "data", pack("V", $n)' >bad/wavs/row-006.wav
 truncate -s $((44 + 600 * 16000 * 2)) bad/wavs/row-006.wav
 printf 'row-007|\xff\xfe broken\nno columns at all\nrow-000|twice|twice\n' >>bad/metadata.csv
-refused 2 "of 13 rows (" "bad.pack.rejects.tsv" prepare bad --tokens chars --out bad.pack
+refused 2 "of 13 rows (" "bad.pack.rejects.tsv" prepare bad --tokens chars --output bad.pack
 check "not made" test ! -e bad.pack
 for line in '2 row-001 unreadable' '3 row-002 unreadable' '4 row-003 missing-file' '5 row-004 absurd-rate' \
     '6 row-005 lying-header' '7 row-006 too-long' '11  invalid-utf8' '12  bad-line' '13 row-000 duplicate-id'; do
     check "rejects: $line" grep -qF "$(printf '\t%s\t%s\t%s\t' "${line%% *}" "$(cut -d' ' -f2 <<<"$line")" "${line##* }")" \
         bad.pack.rejects.tsv
 done
-done_with prepare bad --tokens chars --out bad.pack --allow-rejects
+done_with prepare bad --tokens chars --output bad.pack --allow-rejects
 check "allowed: good rows" grep -q 'rows       13: 4 good, 9 rejected' stdout
 check "allowed: by reason" grep -q '        1 too-long ' stdout
 check "allowed: kept from before" grep -q 'rows were kept from before' stdout
-done_with prepare bad --tokens chars --out bad.pack
+done_with prepare bad --tokens chars --output bad.pack
 check "allowed: up to date from now on" grep -q 'bad.pack is up to date' stdout
 
 # ---- places that cannot be written ----

@@ -131,8 +131,8 @@ done
 first_loss() {
     sed -n '1s/.*"loss":\([0-9.e-]*\),.*/\1/p' "$1/metrics.jsonl"
 }
-done_with prepare tones --tokens chars --out sound.pack
-done_with prepare tones --tokens chars --features --out features.pack
+done_with prepare tones --tokens chars --output sound.pack
+done_with prepare tones --tokens chars --features --output features.pack
 for kind in sound features; do
     done_with train --train-data $kind.pack --output from-$kind "${small[@]}" --batch-size 16 --steps 3 --seed 3
     check "$kind: 3 steps" test "$(grep -c '"loss_z"' from-$kind/metrics.jsonl)" -eq 3

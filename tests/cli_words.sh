@@ -16,21 +16,21 @@ printf '[en]\n\ntone = ☺\n' >broken.txt
 
 # ---- refusals ----
 refused 2 "broken.txt:3:8: '☺' (U+263A) cannot be read in English" 'letters' check tones --tokens chars --lexicon broken.txt
-refused 2 'broken.txt:3:8' 'letters' prepare tones --tokens chars --out x.pack --lexicon broken.txt
+refused 2 'broken.txt:3:8' 'letters' prepare tones --tokens chars --output x.pack --lexicon broken.txt
 refused 2 'broken.txt:3:8' 'letters' train --train-data tones --output x "${small[@]}" --steps 1 --lexicon broken.txt
 refused 1 'sounds.txt:2:8: sounds are given for a voice that reads characters' 'letters' \
-    prepare tones --tokens chars --out x.pack --lexicon sounds.txt
+    prepare tones --tokens chars --output x.pack --lexicon sounds.txt
 refused 2 'missing.txt' '.' check tones --tokens chars --lexicon missing.txt
 
 # ---- a packed corpus knows its lexicon ----
 done_with check tones --tokens chars --lexicon bell.txt
-done_with prepare tones --tokens chars --out bell.pack --lexicon bell.txt
-done_with prepare tones --tokens chars --out bell.pack --lexicon bell.txt
+done_with prepare tones --tokens chars --output bell.pack --lexicon bell.txt
+done_with prepare tones --tokens chars --output bell.pack --lexicon bell.txt
 check "the same lexicon: up to date" grep -q 'is up to date' stdout
 cp bell.pack horn.pack
-done_with prepare tones --tokens chars --out horn.pack --lexicon horn.txt
+done_with prepare tones --tokens chars --output horn.pack --lexicon horn.txt
 check "another one: made again, and says so" grep -q 'lexicon was [0-9a-f]\{16\} and is [0-9a-f]\{16\}' stderr
-done_with prepare tones --tokens chars --out horn.pack
+done_with prepare tones --tokens chars --output horn.pack
 check "none: made again, and says so" grep -q 'it was made with a lexicon and there is none now' stderr
 refused 2 'was not made with the lexicon' 'prepare --lexicon' \
     train --train-data bell.pack --output x "${small[@]}" --steps 1 --lexicon horn.txt

@@ -24,7 +24,7 @@ unset CUDA_VISIBLE_DEVICES MYXTTS_SUMS
 # shellcheck disable=SC2016
 tone_corpus tones 8 '$count = 4000 + 250 * ($row % 4); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * $row;
     $text = ($row % 2 ? "low" : "high") . "|Tone $letter."'
-done_with prepare --out tones.pack --tokens chars --min-seconds 0.2 --features tones # on the double the features would take longer than the training
+done_with prepare --output tones.pack --tokens chars --min-seconds 0.2 --features tones # on the double the features would take longer than the training
 common=(train --train-data tones.pack "${small[@]}" --backend cuda --batch-size 3 --steps 3 --eval-every 0 --seed 3
     --set data.min_seconds=0.2 --set training.samples=0 --set training.report=off --tensorboard off)
 
