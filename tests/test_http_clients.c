@@ -172,12 +172,13 @@ static void many_connections(void **state)
 static void idle_connections(void **state)
 {
     struct mx_http *const http = http_start(&(struct mx_http_options){.connections_per_address = 4});
+    static const char half[] = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhe";
     struct mx_http_counts counts;
     int idle[4];
     (void)state;
     for (int i = 0; i < 4; i++) {
         idle[i] = client_connect(http);
-        if (i == 3) send_all(idle[i], "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhe", 58);
+        if (i == 3) send_all(idle[i], half, strlen(half));
         do mx_http_counts_read(http, &counts);
         while (counts.connections < (uint64_t)i + 1);
     }
