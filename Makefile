@@ -135,7 +135,7 @@ bench-ops: ## measure the operations: speed and share of this machine's peak
 	$(call compile,--report $(BUILD))
 	@$(BUILD)/bench_ops
 
-bench-pipeline: ## compare the two-device pipeline with one device: overlap, utilisation and speed; measure what auto-tune makes of a slow disk
+bench-pipeline: ## compare the two-device pipeline with one device: overlap, utilisation and speed; measure how auto-tuning copes with a slow disk
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
 	@status=0; $(BUILD)/bench_pipeline || status=1; scripts/bench_disk.sh $(BUILD) || status=1; exit $$status
@@ -220,7 +220,7 @@ portable: ## make a PORTABLE=1 build and test its kernels and program, in build/
 	$(call compile,$(BUILD)/portable,-DMX_PORTABLE=1 '-DMX_TESTS=^(test_(ops_(forward|grad|packed|winograd|bf16)|cpu_.*|vec|device)|cli_(isa|resume))$$')
 	$(call check,$(BUILD)/portable)
 
-asan: ## run the tests, but for those that repeat others (cmake/Checks.cmake), under ASan and UBSan, in build/asan
+asan: ## run the tests, except those that repeat others (cmake/Checks.cmake), under ASan and UBSan, in build/asan
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined)
 	$(call check,$(BUILD)/asan)

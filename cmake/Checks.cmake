@@ -157,8 +157,8 @@ function(mx_add_http_double)
   target_link_libraries(http_double PRIVATE test_common)
 endfunction()
 
-# What lets calls fail (tests/sweep): objects that stand in place of these functions of the C library for our own code and,
-# where no sanitizer stands there, for libraries.
+# What lets calls fail (tests/sweep): objects that replace these functions of the C library for our own code and, unless a
+# sanitizer already replaces them, for libraries.
 function(mx_add_sweep)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/sweep/*.c)
   add_library(sweep OBJECT EXCLUDE_FROM_ALL ${sources})
@@ -264,7 +264,8 @@ function(mx_add_tests)
     file(CHMOD ${program} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
   endif()
   file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.sh)
-  # What several of them begin with is made by tests of its own, whose names these functions of tests/support/tones.sh tell.
+  # What several of them start from is made by setup tests: those that `tones …` and `fixture NAME …` at the beginning of a
+  # line ask for (tests/support/tones.sh).
   set(fixtures "")
   foreach(script ${scripts})
     get_filename_component(name ${script} NAME_WE)

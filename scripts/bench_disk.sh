@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Measures what auto-tune makes of a slow disk: training from a folder without a cache where each opening of a .wav takes 20,
+# Measures how auto-tuning copes with a slow disk: training from a folder without a cache where each opening of a .wav takes 20,
 # 60 and 200 ms longer (scripts/slow_disk.c), on two CPU devices of one core each and on two devices of the CUDA double
 # (tests/double), whose kernels are C.
 #
@@ -37,7 +37,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$1/bench"
 cc -std=c17 -O2 -fPIC -shared -o "$work/slow.so" "$here/slow_disk.c" -ldl
 # Two recordings and two references make a batch, and the networks are of a size with which a step takes long enough for
-# 32 workers to hide reads of 200 ms behind it. The double takes its time for each frame: shorter ones.
+# 32 workers to hide reads of 200 ms behind it. The double is slow: its recordings are shorter.
 tones "$work/cpu" 48
 # shellcheck disable=SC2016 # Perl has its own variables
 tone_corpus "$work/cuda" 48 '$count = 4000 + 250 * ($row % 4); $loud = 9000;

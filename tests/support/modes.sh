@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # who takes this up uses it, with what support/cli.sh and support/tones.sh set
+# shellcheck disable=SC2034,SC2154 # used by the scripts that source this, set by support/cli.sh and support/tones.sh
 #
 # What the tests of devices and modes share, after support/cli.sh and support/tones.sh: a small corpus of tones, and command
 # lines on it. Two CPU devices stand for two GPUs.

@@ -229,7 +229,7 @@ static bool fault_run(struct state *s)
 
 /* ---- all of them ---- */
 
-/* How many faults are tried: the first ones all, and of those that follow about so many, drawn at random. */
+/* Which faults are tried: the first `all`, and about `more` of those that follow, drawn at random. */
 struct extent {
     uint64_t all, more;
 };
