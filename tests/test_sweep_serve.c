@@ -158,6 +158,10 @@ static void test_request(void **state)
 
 int main(void)
 {
+#ifndef MX_HAVE_MICROHTTPD
+    puts("skipped: built without libmicrohttpd");
+    return 77;
+#endif
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_service),
