@@ -120,6 +120,7 @@ out:
 
 int mx_job_folder_saved(const char *run, bool *found)
 {
+    const struct mx_error before = *mx_error_last(); /* a run that failed asks, too */
     DIR *list = NULL;
     const struct dirent *entry = NULL;
     char *const path = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);
@@ -134,7 +135,7 @@ int mx_job_folder_saved(const char *run, bool *found)
     if (list != NULL) closedir(list);
     mx_free(path);
     if (rc != MX_ERR_NOT_FOUND) return rc;
-    mx_error_clear();
+    mx_error_restore(&before);
     return 0;
 }
 
@@ -250,12 +251,14 @@ static bool all_made_now(const char *run, const char *const *names, int count)
     bool all = true;
     const struct dirent *entry = NULL;
     DIR *list = NULL;
+    const struct mx_error before = *mx_error_last(); /* why the command was refused */
     int rc = mx_file_list_open(run, &list);
     while (rc == 0 && all && (rc = mx_file_list_next(list, run, &entry)) == 0 && entry != NULL) {
         all = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
         for (int i = 0; i < count && !all; i++) all = strcmp(entry->d_name, names[i]) == 0;
     }
     if (list != NULL) closedir(list);
+    mx_error_restore(&before);
     return all && rc == 0; /* what cannot be read may be worth keeping */
 }
 
