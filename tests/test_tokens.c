@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
+#include "base/string.h"
 #include "myxtts/error.h"
 #include "text/tokens.h"
 #include "text/vocabulary.h"
@@ -192,6 +193,22 @@ static void *speak_often(void *context)
     }
     mx_arena_release(&arena);
     return NULL;
+}
+
+/* English has a dictionary; that of Norwegian is not named after its voice, which is no error. */
+static void test_words(void **state)
+{
+    size_t words = 0;
+    struct mx_string text = {0};
+    (void)state;
+    (void)get_or_skip();
+    assert_int_equal(mx_phonemizer_words(MX_LANGUAGE_EN, &text, &words), 0);
+    assert_true(words > 1000 && text.length > 4 * words);
+    mx_string_release(&text);
+    assert_int_equal(mx_phonemizer_words(MX_LANGUAGE_NB, &text, &words), 0);
+    assert_int_equal(words, 0);
+    assert_int_equal(mx_error_last()->code, 0);
+    mx_string_release(&text);
 }
 
 static void test_threads(void **state)
@@ -461,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_persian),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_words),
         cmocka_unit_test(test_phonemes_refused),
         cmocka_unit_test(test_phonemes_no_memory),
         cmocka_unit_test(test_huge),
