@@ -86,8 +86,7 @@ static const struct mx_option options[] = {
                       "espeak-ng.")},
     {MX_OPTION_STRING(struct values, words, "words", "FILE", "frequent words of the language",
                       "For sherpa-onnx, if the voice reads phonemes: text or list of words whose phonemes go into "
-                      "lexicon.txt. It says "
-                      "no other words.")},
+                      "lexicon.txt. It says no other words.")},
     MX_VOICE_OPTION_LEXICON(struct values),
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
                       "Take the vocoder from this run folder, checkpoint, voice file or installed voice.")},

@@ -240,6 +240,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     rc = settings_read(values, &job.settings);
     if (rc < 0) return rc;
     MX_TRY(mx_job_ranks_open(&job, 0));
+    if (mx_job_ranks_first(&job)) /* it has the dashboard; other machines need not have the file */
+        MX_TRY(mx_token_option_read("dashboard-token", values->dashboard_token, values->dashboard_token_file, NULL,
+                                    &token));
     MX_TRY(mx_job_open(&job, values->dry_run));
     if (values->dry_run) {
         if (mx_job_ranks_first(&job)) MX_TRY(plan_print(&job));
@@ -253,8 +256,6 @@ static int run(const void *given, const struct mx_option_list *operands)
         printf("%s: step %" PRId64 " of %" PRId64 "\n", job.run, job.steps, job.steps);
         goto out;
     }
-    MX_TRY(
-        mx_token_option_read("dashboard-token", values->dashboard_token, values->dashboard_token_file, NULL, &token));
     MX_TRY(mx_job_dashboard_open(&job, token, &dashboard));
     MX_TRY(mx_job_start(&job));
     if (!mx_job_ranks_first(&job)) {
