@@ -435,6 +435,7 @@ void mx_http_close(struct mx_http *http)
         pthread_join(http->watcher, NULL);
     }
     if (http->listener >= 0) close(http->listener);
+    mx_http_problem_log_end();
     pthread_cond_destroy(&http->changed);
     pthread_mutex_destroy(&http->lock);
     mx_free(http->pages[0]);

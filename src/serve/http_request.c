@@ -71,6 +71,11 @@ bool mx_http_problem_from_error(struct mx_http_problem *problem, int code)
     }
 }
 
+void mx_http_problem_log_end(void)
+{
+    mx_log_rate_end(&failures, "HTTP requests that failed");
+}
+
 /* ---- the token ---- */
 
 bool mx_http_token_given(const char *token, const char *authorization)

@@ -44,6 +44,8 @@ bool mx_http_problem_set(struct mx_http_problem *problem, unsigned status, const
                          const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* The problem that a failure of the service is, from the current error of this thread. */
 bool mx_http_problem_from_error(struct mx_http_problem *problem, int code);
+/* The server ends: logs how many failures the log left out, if any. */
+void mx_http_problem_log_end(void);
 
 /* The body of POST /v1/audio/speech. */
 bool mx_openai_parse(const struct mx_service *service, const char *body, size_t bytes, struct mx_http_speech *out,

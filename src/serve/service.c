@@ -280,42 +280,32 @@ static const char *speaker_find(const struct mx_service_voice *voice, const char
     return NULL;
 }
 
-/* Appends the speakers of all voices, as many as there is room for: their names do, too. */
-static void speakers_list(const struct mx_service *s, char *list, size_t size)
+/* Appends `before` and the name; false: there is no room for it and ", …", and only that is appended. */
+static bool name_append(char *list, size_t size, const char *before, const char *name)
 {
+    static const char more[] = ", …";
+    const size_t used = strlen(list);
+    const bool fits = used + strlen(before) + strlen(name) + sizeof more <= size;
+    snprintf(list + used, size - used, "%s%s", fits ? before : more, fits ? name : "");
+    return fits;
+}
+
+/* The hint lists the voices and then their speakers, whose names may be given as well, as far as there is room. */
+static int find_fail(const struct mx_service *s, const char *name)
+{
+    char quoted[96], list[768] = "";
+    const size_t voices = s->options.voice_count;
+    bool fits = true;
+    for (size_t i = 0; fits && i < voices; i++)
+        fits = name_append(list, sizeof list, i > 0 ? ", " : "", s->engines[i].id);
     const char *before = "; speakers: ";
-    for (size_t i = 0; i < s->options.voice_count; i++) {
+    for (size_t i = 0; i < voices; i++) {
         const struct mx_service_voice *const v = &s->engines[i].facts;
-        for (size_t k = 0; k < v->speaker_count; k++) {
-            const size_t used = strlen(list);
-            if (used + strlen(before) + strlen(v->speakers[k]) + 8 > size) {
-                snprintf(list + used, size - used, ", …");
-                return;
-            }
-            snprintf(list + used, size - used, "%s%s", before, v->speakers[k]);
+        for (size_t k = 0; fits && k < v->speaker_count; k++) {
+            fits = name_append(list, sizeof list, before, v->speakers[k]);
             before = ", ";
         }
     }
-}
-
-/* The hint lists the voices and their speakers, as many as there is room for. */
-static int find_fail(const struct mx_service *s, const char *name)
-{
-    char quoted[96], list[768];
-    size_t used = 0;
-    for (size_t i = 0; i < s->options.voice_count; i++) {
-        const size_t length = strlen(s->engines[i].id), need = length + (i > 0 ? 2 : 0);
-        if (used + need + 8 > sizeof list) {
-            memcpy(list + used, ", …", sizeof ", …" - 1);
-            used += sizeof ", …" - 1;
-            break;
-        }
-        if (i > 0) memcpy(list + used, ", ", 2);
-        memcpy(list + used + (i > 0 ? 2 : 0), s->engines[i].id, length);
-        used += need;
-    }
-    list[used] = '\0';
-    speakers_list(s, list, sizeof list);
     MX_FAIL(MX_ERR_NOT_FOUND, NULL, "there is no voice %s", mx_string_quote(quoted, sizeof quoted, name));
     return mx_error_hint("voices: %s", list);
 }

@@ -102,7 +102,8 @@ struct mx_service_text {
 
 /* Copies what it needs. A job has a place, of which there are queue_max, from its first sentence on, or from
  * mx_service_finish on if it has a text: if all are taken, that call, mx_service_read or, unless it streams, this one
- * returns MX_ERR_BUDGET; a client may try again after mx_service_retry_seconds. MX_ERR_CLOSED: the service drains. MX_ERR_NOT_FOUND: no such speaker.
+ * returns MX_ERR_BUDGET; a client may try again after mx_service_retry_seconds. MX_ERR_CLOSED: the service drains.
+ * MX_ERR_NOT_FOUND: no such speaker.
  * MX_ERR_ARGUMENT, MX_ERR_CONFIG, MX_ERR_USAGE: a number out of range, a language that the voice does not speak. */
 int mx_service_begin(struct mx_service *service, const struct mx_service_text *text, struct mx_service_job **out);
 /* MX_ERR_ARGUMENT: more than text_max bytes in all; nothing of this call is spoken then. */
@@ -111,8 +112,8 @@ int mx_service_add(struct mx_service_job *job, const char *text, size_t length);
  * MX_ERR_BUDGET: there is no place for it. */
 int mx_service_finish(struct mx_service_job *job);
 /* Waits for sound: at most `room` samples, at the rate of the voice and before any limiter. 1: some; 0: the end (again
- * on later calls); MX_ERR_UNSUPPORTED: more sound than seconds_max; MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not wait; negative: no limit), try again; any other
- * negative code: the job failed, and will again. */
+ * on later calls); MX_ERR_UNSUPPORTED: more sound than seconds_max; MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not
+ * wait; negative: no limit), try again; any other negative code: the job failed, and will again. */
 int mx_service_read(struct mx_service_job *job, float *samples, size_t room, size_t *count, int timeout_ms);
 /* Makes mx_service_read return MX_ERR_INTERRUPTED, in whatever thread, and frees the place of the job. */
 void mx_service_cancel(struct mx_service_job *job);

@@ -188,7 +188,7 @@ out:
 
 static int begin_fail(void)
 {
-    return MX_FAIL(MX_ERR_CLOSED, "try again when it has started again", "the server is about to end");
+    return MX_FAIL(MX_ERR_CLOSED, "try again once it has restarted", "the server is about to end");
 }
 
 int mx_service_begin(struct mx_service *s, const struct mx_service_text *text, struct mx_service_job **out)

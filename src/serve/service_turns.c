@@ -43,7 +43,7 @@ struct mx_service_job *mx_service_turn(const struct mx_service *s, const struct 
 void mx_service_turn_take(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;
-    s->new_in_row = job->begun ? 0 : s->new_in_row + 1;
+    s->new_in_row = job->begun ? 0 : s->new_in_row + (s->new_in_row < NEW_IN_ROW); /* it may run for years */
     job->begun = true;
     job->turn = ++s->turns;
 }
