@@ -105,7 +105,7 @@ struct mx_service_job {
     int holders;                            /* the client; and one for each of its pieces that is in the engine */
     char *text;                             /* [length]; what was added, and the reader has not fetched yet … */
     size_t length, text_room;               /* … */
-    size_t added;                           /* … of so many bytes in all */
+    size_t added;                           /* … of this many bytes in all */
     bool finished;                          /* no text will be added */
     bool making;                            /* the reader makes an item, or will soon: it is worth waiting for */
     bool text_over;                         /* no items will come */
@@ -127,8 +127,8 @@ struct mx_service_job {
     struct mx_speak_script *script;
     char *fetched; /* [fetched_length]: text that streams in; before `taken` it is in scripts … */
     size_t fetched_length, fetched_room, taken;
-    struct mx_service_sentence search; /* … and behind it, the search for its first sentence … */
-    bool starved, ends;                /* … found none as it is; nothing will come behind it */
+    struct mx_service_sentence search; /* … after that, the search for the end of the next sentence … */
+    bool starved, ends;                /* … found none yet; no more text will come */
     double gap_ms;                     /* of silence between the current script and the next … */
     double script_gap_ms;              /* … and before the next item of the current one */
     size_t scripts, items_made;        /* so far */

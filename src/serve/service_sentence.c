@@ -74,7 +74,7 @@ static bool is_known(size_t bytes, size_t length, size_t at)
 }
 
 enum ends {
-    UNKNOWN, /* the text behind decides */
+    UNKNOWN, /* the text after it decides */
     NOT_HERE,
     HERE,
 };

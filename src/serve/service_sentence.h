@@ -20,13 +20,13 @@ struct mx_service_sentence {
     size_t lines;          /* newlines among the blanks before `at` */
     bool mark, wide, stop; /* the character before `at` is a mark that may end it; which needs no blank; is a . */
     size_t run, run_end;   /* the marks and closing brackets in a row that were found last … */
-    size_t blanks_end, run_lines; /* … the blanks behind them, and newlines among these */
+    size_t blanks_end, run_lines; /* … the blanks after them, and newlines among these */
     size_t looked;                /* characters looked at so far, for tests */
 };
 
-/* Returns the bytes of the first sentence, blanks behind it included, and the usual pause after it in *pause_ms; 0 if
- * its end cannot be told yet: call it again with the same text and more behind it. The result does not depend on how
- * the text grew: more text behind a sentence that was found never changes it. */
+/* Returns the bytes of the first sentence, including the blanks after it, and the usual pause after it in *pause_ms; 0
+ * if its end is not known yet: call it again with the same text and more after it. The result does not depend on how
+ * the text grew: more text after a sentence that was found never changes it. */
 size_t mx_service_sentence(struct mx_service_sentence *search, const char *text, size_t length, double *pause_ms);
 
 #endif

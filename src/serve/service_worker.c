@@ -94,8 +94,8 @@ static void work_wait(struct mx_service *s, uint64_t until_ns)
     s->resting--;
 }
 
-/* Fills the batch, which begins with this job. A new text goes with other new ones alone: its first sound must not wait
- * for the networks to speak long sentences of others. */
+/* Fills the batch, which begins with this job. After the first piece of a new text come only such pieces: its sound must
+ * not wait for long sentences of others. Where others had their turn first, new texts take the room that is left. */
 static void batch_fill(struct mx_service *s, struct batch *b, struct mx_service_job *job, int most)
 {
     const bool begun = job->begun;
