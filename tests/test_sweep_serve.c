@@ -143,10 +143,11 @@ static int teardown(void **state)
 
 static void test_service(void **state)
 {
-    /* Its files and libraries are those of a voice: test_sweep_voice. */
+    /* It speaks once to be warm. Its files and libraries are those of a voice: test_sweep_voice. */
     sweep_run(&(struct sweep){.name = "open and close a service",
                               .context = *state,
                               .run = service_run,
+                              .few = 20,
                               .without = 1u << FAULT_LIBRARY_MEMORY | 1u << FAULT_OPEN | 1u << FAULT_READ |
                                          1u << FAULT_READ_SHORT});
 }

@@ -236,8 +236,9 @@ struct extent {
 
 /* Libraries make thousands of small allocations that are all alike, and what lasts is like what does not, but for the
  * calls that clean up. */
-static struct extent extent_of(enum fault_kind kind, bool lasting)
+static struct extent extent_of(const struct sweep *sweep, enum fault_kind kind, bool lasting)
 {
+    if (sweep->few > 0 && !lasting) return (struct extent){sweep->few, sweep->few};
     if (kind == FAULT_LIBRARY_MEMORY || kind == FAULT_LIBRARY_READ) return (struct extent){30, 20};
     return lasting ? (struct extent){10, 10} : (struct extent){300, 60};
 }
@@ -251,7 +252,7 @@ static uint64_t kind_sweep(struct state *s, enum fault_kind kind, bool lasting, 
     faults_arm(kind, 0, false);
     assert_true(sweep->run(sweep->context, &result) >= 0);
     const uint64_t count = faults_disarm(NULL);
-    const struct extent extent = extent_of(kind, lasting && kind != FAULT_WRITE_FULL);
+    const struct extent extent = extent_of(sweep, kind, lasting && kind != FAULT_WRITE_FULL);
     const uint64_t stride = count > extent.all ? (count - extent.all) / extent.more + 1 : 1;
     s->kind = kind;
     s->lasting = lasting;
