@@ -11,7 +11,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/modes.sh"
 
 # ---- memory limits ----
-run train --help
+run train --help all
 check "limits are in MiB" grep -q -- '--model-gpu-memory MiB' stdout
 check "and nothing that is MiB is called MB" test "$(grep -c '\bMB\b' stdout)" -eq 0
 tight=(--set data.num_workers=1 --model-gpu-memory $((9 * cores + 16)))

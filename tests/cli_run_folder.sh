@@ -44,11 +44,11 @@ done_with train "${args[@]}" "${two[@]}" --output spoken --steps 1 --quiet
 check "what is not shown is there, too" grep -q 'configuration completed successfully' spoken/log.txt
 
 # ---- a refused command changes nothing ----
-unchanged run 'the training data is not that of the run' 'init-from' 2 train --resume run --seed 99
+unchanged run 'the run has the seed 3, and 99' 'init-from' 1 train --resume run --seed 99
 done_with train --resume run --steps 6
 cp -r run begun
 rm begun/corpus.pack
-unchanged begun 'the training data is not that of the run' 'init-from' 2 train --resume begun --seed 99
+unchanged begun 'the run has the seed 3, and 99' 'init-from' 1 train --resume begun --seed 99
 unchanged run 'already holds a run' '--resume run' 1 train "${args[@]}" --output run
 unchanged run 'which has ' '.' 3 train --resume run --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
 mkdir theirs empty nest

@@ -38,7 +38,7 @@ told() {
 }
 
 # ---- help ----
-run train --help
+run train --help all
 check 'help names --share-work' grep -q -- '--share-work auto|on|off' stdout
 check 'help names --shares' grep -q -- '--shares LIST' stdout
 

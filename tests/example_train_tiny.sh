@@ -39,7 +39,8 @@ tiny 1 tones run many
 check "a wrong number is named" grep -q 'training.steps' stderr
 check "a refusal leaves no folder" test ! -e run
 mkdir others && echo text >others/file.txt
-tiny 2 tones others 40
+tiny 1 tones others 40
+check "what it is not is named" grep -q 'others is no run' stderr
 check "a folder of other files stays as it is" test "$(ls others)" = file.txt
 
 # ---- a whole run, beside the same of the program ----

@@ -26,6 +26,7 @@
 #include "speech/wav.h"
 
 #define HOSTILE "</script><img src=x onerror=alert(1)> & \"it\" \xE2\x80\xAE"
+#define ESCAPED "</script><img src=x onerror=alert(1)> & \"it\" \\xe2\\x80\\xae" /* in a list that terminals show */
 #define SECONDS 2
 #define RATE    22050
 
@@ -219,7 +220,7 @@ static void test_suspects(void **state)
         "manifest\tline\tid\tspeaker\tkind\tbadness\tvalue\tlimit\tfile\tdetail\n"
         "%s/list.txt\t2\ttwo\tben\treverberant\t3\t1.234\t0.6\t%s/two.wav\tsound dies away in 1.23 s; 0.60 s or less "
         "is good\n"
-        "%s/list.txt\t1\tone\tann\tsame-sound\t2\t0\t0\t%s/one.wav\tthe same sound as row a b" HOSTILE "\n"
+        "%s/list.txt\t1\tone\tann\tsame-sound\t2\t0\t0\t%s/one.wav\tthe same sound as row a b" ESCAPED "\n"
         "%s/list.txt\t1\tone\tann\tnoisy\t1.5\t12.4\t20\t%s/one.wav\t",
         folder, folder, folder, folder, folder, folder);
     assert_memory_equal(data, wanted, strlen(wanted));
