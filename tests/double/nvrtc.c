@@ -24,8 +24,8 @@ static bool found;
 
 static bool take(const char *path)
 {
-    /* Its own functions have the names of ours. */
-    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    /* Its functions have the names of ours, which nobody else sees: whoever loads the double keeps them local. */
+    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     bool whole = library != NULL;
 #define TAKE(result, symbol, parameters)                                                                               \
     if (whole) *(void **)&real.symbol = dlsym(library, #symbol);                                                       \
