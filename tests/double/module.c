@@ -140,7 +140,7 @@ static bool image_make(struct program *program, int arch, int count, const char 
     const size_t bytes = (size_t)length + (text ? strlen(text) : 0) + sizeof PTX_LINE;
     free(program->image);
     program->image = malloc(bytes);
-    snprintf(program->image, bytes, "%s%s%s", names, text ? PTX_LINE + 1 : "", text ? text : "");
+    snprintf(program->image, bytes, "%s%s%s", names, text ? &PTX_LINE[1] : "", text ? text : "");
     free(text);
     return true;
 }
