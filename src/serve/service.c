@@ -284,10 +284,16 @@ static const char *speaker_find(const struct mx_service_voice *voice, const char
 static bool name_append(char *list, size_t size, const char *before, const char *name)
 {
     static const char more[] = ", …";
-    const size_t used = strlen(list);
-    const bool fits = used + strlen(before) + strlen(name) + sizeof more <= size;
-    snprintf(list + used, size - used, "%s%s", fits ? before : more, fits ? name : "");
-    return fits;
+    char *const end = list + strlen(list);
+    const size_t room = size - (size_t)(end - list), first = strlen(before), rest = strlen(name);
+    const bool fits = first + rest + sizeof more <= room;
+    if (!fits) {
+        memcpy(end, more, sizeof more);
+        return false;
+    }
+    memcpy(end, before, first);
+    memcpy(end + first, name, rest + 1);
+    return true;
 }
 
 /* The hint lists the voices and then their speakers, whose names may be given as well, as far as there is room. */
