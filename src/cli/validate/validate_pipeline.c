@@ -163,7 +163,7 @@ static int calibrate(struct worker *worker, struct mx_stream *stream)
         MX_TRY(mx_stream_sync(stream));
         const uint64_t took = mx_clock_ns() - begin + 1;
         if (took < least_ns) least_ns = took;
-        if (least_ns > CALIBRATION_REPEATS * STAGE_NS)
+        if ((double)least_ns > CALIBRATION_REPEATS * STAGE_NS)
             break; /* on a slow device a single product is too much already */
     }
     worker->repeats = (int)fmin(REPEATS_MAX, fmax(1, STAGE_NS * CALIBRATION_REPEATS / (double)least_ns));
