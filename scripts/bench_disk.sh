@@ -37,7 +37,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$1/bench"
 cc -std=c17 -O2 -fPIC -shared -o "$work/slow.so" "$here/slow_disk.c" -ldl
 # Two recordings and two references make a batch, and the networks are of a size with which a step takes long enough for
-# 32 workers to hide reads of 200 ms behind it. The double is slow: its recordings are shorter.
+# 32 workers to hide reads of 200 ms. The double is slow: its recordings are shorter.
 tones "$work/cpu" 48
 # shellcheck disable=SC2016 # Perl has its own variables
 tone_corpus "$work/cuda" 48 '$count = 4000 + 250 * ($row % 4); $loud = 9000;

@@ -96,7 +96,7 @@ out:
     return rc;
 }
 
-/* Numbers the speakers of the validation rows by those of training, or behind them. */
+/* Numbers the speakers of the validation rows as training does; new ones come after those. */
 static int speakers_map(struct mx_dataset *dataset)
 {
     struct mx_dataset *const held = dataset->held;

@@ -99,7 +99,7 @@ DOUBLE_EXPORT const char *double_faults(void);
 /* Of the real NVRTC, 13000 for 13.0; 0: it was not found. */
 DOUBLE_EXPORT int double_nvrtc_version(void);
 
-/* A fault planted in what NVRTC made: in the nth line of an entry that contains `with`, the first `from` behind it
+/* A fault planted in what NVRTC made: in the nth line of an entry that contains `with`, the first `from` after it
  * becomes `to`. */
 struct double_mutation {
     const char *entry, *with;

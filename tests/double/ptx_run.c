@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRAY 16 /* of so many choices between lanes that stand apart, one is not for those furthest behind */
+#define STRAY 16 /* one in 16 choices between lanes that have diverged ignores which are furthest behind */
 
 struct ptx_machine {
     struct ptx_group group;
@@ -124,8 +124,7 @@ static void registers_fill(struct ptx_group *g, bool first)
 
 /* ---- lanes ---- */
 
-/* The instruction whose lanes go next; -1: none can. *least: where those furthest behind stand, *apart: whether lanes
- * stand at different places. */
+/* The instruction whose lanes go next; -1: none can. *apart: lanes stand at different places. */
 static int place_choose(struct ptx_group *g, bool *apart)
 {
     int least = -1, some = -1, running = 0;
@@ -193,8 +192,7 @@ static bool branch(struct ptx_group *g, const struct ptx_instruction *in, int *a
     return false;
 }
 
-/* Where the lanes that run and are not of the list stand furthest behind, at or after `at`; INT32_MAX: nowhere. Before
- * `at`: they are behind already. */
+/* The earliest instruction at which lanes other than those at `at` stand; INT32_MAX: there are none. */
 static int others_least(const struct ptx_group *g, int at)
 {
     int least = INT32_MAX;

@@ -28,7 +28,7 @@ struct sweep {
     bool (*may_stay)(const char *path);
     /* The fault may end with another code: `code` is right as well; NULL: it never is. */
     bool (*may_end)(enum fault_kind kind, int code);
-    /* For a run that takes long: so many of the first faults of a kind, and about as many of the others; 0: more. */
+    /* For a long run: how many of the first faults of a kind to try, and about how many of the others; 0: the default. */
     uint64_t few;
     unsigned without; /* kinds (1u << kind) that are left out: a library cannot bear them, see there */
 };
