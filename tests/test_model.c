@@ -115,6 +115,36 @@ static void same_sequence(const struct mx_model_config *config, const struct out
     assert_memory_equal(&a->losses[sa], &b->losses[sb], sizeof a->losses[sa]);
 }
 
+/* Listening alone makes the vectors that speaking makes of the same references. */
+static void listening_makes_the_same_voices(void **state)
+{
+    (void)state;
+    const struct mx_model_config config = rig_config();
+    struct rig rig;
+    struct batch batch;
+    rig_open(&rig, &config, MX_MODEL_SPEAK, 1, true);
+    batch_make(&batch, &config, 0.3f);
+    rig_load(&rig, batch.utterances, RIG_BATCH);
+    struct mx_speech speech;
+    const int64_t count = (int64_t)RIG_BATCH * config.size.width;
+    assert_int_equal(mx_model_synthesize(rig.model, rig.stream, rig_parameters(&rig), &rig.batch, NULL, &speech), 0);
+    const struct mx_slice voices = mx_model_view(rig.model).voices;
+    float *const spoken = rig_download(&rig, voices, count);
+    assert_int_equal(mx_fill(rig.stream, &(struct mx_fill_args){.x = voices, .count = count, .value = 7}), 0);
+    rig.batch.tokens = (struct mx_ragged){0}; /* they are not looked at */
+    assert_int_equal(mx_model_listen(rig.model, rig.stream, rig_parameters(&rig), &rig.batch), 0);
+    float *const heard = rig_download(&rig, voices, count);
+    rig_same_words(spoken, heard, count, "voice");
+    rig.batch.references.rows = mx_model_capacity(rig.model)->references + 1;
+    assert_int_equal(mx_model_listen(rig.model, rig.stream, rig_parameters(&rig), &rig.batch), MX_ERR_ARGUMENT);
+    rig.batch.references.count = 0;
+    assert_int_equal(mx_model_listen(rig.model, rig.stream, rig_parameters(&rig), &rig.batch), MX_ERR_ARGUMENT);
+    mx_free(spoken);
+    mx_free(heard);
+    batch_release(&batch);
+    rig_close(&rig);
+}
+
 /* Vectors that were made of references say what the references say; and each sequence has its own options. */
 static void voices_instead_of_references(void **state)
 {
@@ -474,6 +504,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overfits_one_batch),
         cmocka_unit_test(alone_as_in_a_batch),
+        cmocka_unit_test(listening_makes_the_same_voices),
         cmocka_unit_test(voices_instead_of_references),
         cmocka_unit_test(nothing_leaks_to_neighbours),
         cmocka_unit_test(every_input_counts),

@@ -109,32 +109,27 @@ out:
 
 /* ---- listening ---- */
 
-/* As many of the hearings as fit, at least one, with two tokens each: something must be said. */
+/* As many of the hearings as fit, at least one. */
 static int listen_some(struct mx_cut_encoder *e, const struct mx_cut_hearing *hearings, int32_t count, int32_t *done)
 {
     struct mx_model_batch *const b = &e->batch;
     const size_t bytes = e->width * sizeof *e->vectors;
     int32_t n = 0, longest = 0;
     int rc = 0;
-    e->offsets[0] = e->frame_offsets[0] = 0;
+    e->frame_offsets[0] = 0;
     for (; n < count && n < SEQUENCES && e->frame_offsets[n] + hearings[n].frames <= e->room.references; n++) {
         memcpy(e->rows + (size_t)e->frame_offsets[n] * e->bands, hearings[n].mel,
                (size_t)hearings[n].frames * e->bands * sizeof *e->rows);
-        e->tokens[2 * n] = MX_TOKEN_BOS;
-        e->tokens[2 * n + 1] = MX_TOKEN_EOS;
-        e->languages[n] = 0;
-        e->offsets[n + 1] = 2 * (n + 1);
         e->frame_offsets[n + 1] = e->frame_offsets[n] + hearings[n].frames;
         longest = hearings[n].frames > longest ? hearings[n].frames : longest;
     }
     const int32_t frames = e->frame_offsets[n];
-    b->voices = (struct mx_slice){0};
     b->references =
         (struct mx_ragged){.offsets = b->references.offsets, .count = n, .rows = frames, .max_rows = longest};
     MX_TRY(
         mx_copy_upload(e->stream, b->references.offsets, e->frame_offsets, ((size_t)n + 1) * sizeof *e->frame_offsets));
     MX_TRY(mx_copy_upload(e->stream, b->reference_mel, e->rows, (size_t)frames * e->bands * sizeof *e->rows));
-    MX_TRY(pass_run(e, n, 2));
+    MX_TRY(mx_model_listen(e->model, e->stream, mx_slice_at(e->voice->weights, 0), b));
     MX_TRY(mx_copy_download(e->stream, e->vectors, mx_model_view(e->model).voices, (size_t)n * bytes));
     MX_TRY(mx_stream_sync(e->stream));
     for (int32_t i = 0; i < n; i++) memcpy(hearings[i].vector, e->vectors + (size_t)i * e->width, bytes);

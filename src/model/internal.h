@@ -170,6 +170,8 @@ int mx_decoder_backward(const struct mx_model_pass *pass); /* dmel → parameter
 /* Writes the values into losses; with `backward` also fills dmel, dspread and predictors[].dout. */
 int mx_losses_forward(const struct mx_model_pass *pass, bool backward);
 
+/* Whether the model has room for the references of so many sequences. */
+int mx_model_references_check(const struct mx_model *model, const struct mx_model_batch *batch, int32_t sequences);
 int mx_model_batch_check(const struct mx_model *model, const struct mx_model_batch *batch, bool speaking);
 
 #endif

@@ -179,18 +179,28 @@ static int rows_check(const char *name, const struct mx_ragged *rows, int32_t se
                          all, longest);
 }
 
+static int sequences_check(const struct mx_model *model, int32_t sequences)
+{
+    if (sequences >= 1 && sequences <= model->capacity.sequences) return 0;
+    MX_FAIL(MX_ERR_ARGUMENT, NULL, "model: the batch has %d sequences", sequences);
+    return mx_error_hint("this model accepts 1 to %d", model->capacity.sequences);
+}
+
+int mx_model_references_check(const struct mx_model *model, const struct mx_model_batch *batch, int32_t sequences)
+{
+    const int32_t room = model->capacity.references;
+    const int rc = sequences_check(model, sequences);
+    return rc < 0 ? rc : rows_check("references", &batch->references, sequences, room, room);
+}
+
 int mx_model_batch_check(const struct mx_model *model, const struct mx_model_batch *batch, bool speaking)
 {
     const struct mx_model_capacity *c = &model->capacity;
     const int32_t sequences = batch->tokens.count;
     int rc = 0;
-    if (sequences < 1 || sequences > c->sequences) {
-        MX_FAIL(MX_ERR_ARGUMENT, NULL, "model: the batch has %d sequences", sequences);
-        MX_TRY(mx_error_hint("this model accepts 1 to %d", c->sequences));
-    }
+    MX_TRY(sequences_check(model, sequences));
     MX_TRY(rows_check("tokens", &batch->tokens, sequences, c->tokens, c->longest_tokens));
-    if (batch->voices.buffer == NULL)
-        MX_TRY(rows_check("references", &batch->references, sequences, c->references, c->references));
+    if (batch->voices.buffer == NULL) MX_TRY(mx_model_references_check(model, batch, sequences));
     if (!speaking) MX_TRY(rows_check("frames", &batch->frames, sequences, c->frames, c->longest_frames));
 out:
     return rc;

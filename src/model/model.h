@@ -88,6 +88,11 @@ struct mx_speech {
     const int32_t *durations;     /* [tokens]: the frames of each token, on the host */
 };
 
+/* The speaker vectors of the batch's references (mx_model_view().voices), and nothing else: of the batch only references
+ * and reference_mel count. */
+int mx_model_listen(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                    const struct mx_model_batch *batch);
+
 /* Speaks the batch's tokens with the voices of its references, or with the voices it gives; frames, mel, pitch and energy
  * of the batch are ignored. `options` has one element for each sequence; NULL: the default for all. What a sequence
  * becomes does not depend on the others. Waits once in the middle, for the durations, but not at the end. MX_ERR_ARGUMENT if the speech would exceed the

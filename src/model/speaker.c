@@ -9,6 +9,7 @@
  * The weights of the scores start at 0, so pooling starts as the mean over the reference and then learns where to
  * listen. A sequence without reference rows has the vector 0. For synthesis the vectors can be given instead.
  */
+#include "model/adapter.h"
 #include "model/internal.h"
 #include "myxtts/error.h"
 
@@ -98,6 +99,19 @@ int mx_speaker_forward(const struct mx_model_pass *pass)
         MX_TRY(mx_linear_forward(&pass->base, &row, &sequences, m->vector, encoder ? m->encoder_row : m->decoder_row,
                                  NULL));
     }
+out:
+    return rc;
+}
+
+int mx_model_listen(struct mx_model *model, struct mx_stream *stream, struct mx_slice parameters,
+                    const struct mx_model_batch *batch)
+{
+    const struct mx_model_pass pass = {
+        .base = mx_model_pass_base(model, stream, parameters), .model = model, .batch = batch};
+    int rc = 0;
+    MX_TRY(mx_model_references_check(model, batch, batch->references.count));
+    MX_TRY(mx_adapters_merge(&pass.base));
+    MX_TRY(vectors_make(&pass));
 out:
     return rc;
 }

@@ -238,28 +238,6 @@ const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *s)
     return &s->voice;
 }
 
-/* ---- what a batch is sent by ---- */
-
-static void batch_count(struct mx_model_batch *b, int32_t sequences, int32_t tokens, int32_t longest)
-{
-    b->tokens.count = b->frames.count = b->references.count = sequences;
-    b->tokens.rows = tokens;
-    b->tokens.max_rows = longest;
-}
-
-static int tokens_send(struct mx_speak *s)
-{
-    struct mx_stream *const stream = s->voice.stream;
-    const struct mx_model_batch *const b = &s->batch;
-    const size_t count = (size_t)b->tokens.count;
-    int rc = 0;
-    MX_TRY(mx_copy_upload(stream, b->tokens.offsets, s->token_offsets, (count + 1) * 4));
-    MX_TRY(mx_copy_upload(stream, b->token_ids, s->ids, (size_t)b->tokens.rows * 4));
-    MX_TRY(mx_copy_upload(stream, b->languages, s->languages, count * 4));
-out:
-    return rc;
-}
-
 /* ---- references ---- */
 
 int mx_speak_reference(struct mx_speak *s, const float *samples, size_t count, float **mel, int32_t *frames)
@@ -302,19 +280,13 @@ out:
     return rc;
 }
 
-int mx_speak_vector(struct mx_speak *s, const float *reference, int32_t reference_frames, float *vector)
+int mx_speak_vector(struct mx_speak *s, const float *reference, int32_t rows, float *vector)
 {
     struct mx_model_batch *const b = &s->batch;
     struct mx_stream *const stream = s->voice.stream;
     const size_t bytes = (size_t)s->width * sizeof *vector;
-    const int32_t rows = reference != NULL ? reference_frames : 0;
     const size_t mel_bytes = (size_t)rows * (size_t)s->bands * sizeof *reference;
-    struct mx_speech speech;
     int rc = 0;
-    if (rows == 0 && reference == NULL) {
-        memset(vector, 0, bytes);
-        return 0;
-    }
     if (rows < 1 || rows > own_room(s)) {
         MX_FAIL(MX_ERR_ARGUMENT, NULL, "a reference of %d frames cannot be used", (int)rows);
         return mx_error_hint("1 to %d; mx_speak_reference makes one that fits", (int)own_room(s));
@@ -322,19 +294,12 @@ int mx_speak_vector(struct mx_speak *s, const float *reference, int32_t referenc
     s->spoken = 0;
     s->now.piece = -1;
     memcpy(s->reference, reference, mel_bytes);
-    s->token_offsets[0] = s->reference_offsets[0] = 0;
-    s->token_offsets[1] = 2; /* something must be said */
+    s->reference_offsets[0] = 0;
     s->reference_offsets[1] = rows;
-    s->ids[0] = MX_TOKEN_BOS;
-    s->ids[1] = MX_TOKEN_EOS;
-    s->languages[0] = 0;
-    batch_count(b, 1, 2, 2);
     b->references = (struct mx_ragged){.offsets = b->references.offsets, .count = 1, .rows = rows, .max_rows = rows};
-    b->voices = (struct mx_slice){0};
-    MX_TRY(tokens_send(s));
     MX_TRY(mx_copy_upload(stream, b->references.offsets, s->reference_offsets, 2 * sizeof *s->reference_offsets));
     MX_TRY(mx_copy_upload(stream, b->reference_mel, s->reference, mel_bytes));
-    MX_TRY(mx_model_synthesize(s->voice.model, stream, s->voice.parameters, b, NULL, &speech));
+    MX_TRY(mx_model_listen(s->voice.model, stream, s->voice.parameters, b));
     MX_TRY(mx_copy_download(stream, vector, mx_model_view(s->voice.model).voices, bytes));
     MX_TRY(mx_stream_sync(stream));
 out:
@@ -392,6 +357,7 @@ static struct mx_speech_options speech_options(const struct mx_speak *s, const s
 static int pieces_send(struct mx_speak *s, const struct mx_speak_piece *pieces, int32_t count)
 {
     struct mx_model_batch *const b = &s->batch;
+    struct mx_stream *const stream = s->voice.stream;
     const size_t width = (size_t)s->width;
     int32_t longest = 0;
     int rc = 0;
@@ -414,10 +380,14 @@ static int pieces_send(struct mx_speak *s, const struct mx_speak_piece *pieces, 
             memset(vector, 0, width * sizeof *vector);
         if (p->count > longest) longest = p->count;
     }
-    batch_count(b, count, s->token_offsets[count], longest);
+    b->tokens.count = count;
+    b->tokens.rows = s->token_offsets[count];
+    b->tokens.max_rows = longest;
     b->voices = s->voices;
-    MX_TRY(tokens_send(s));
-    MX_TRY(mx_copy_upload(s->voice.stream, b->voices, s->vectors, (size_t)count * width * sizeof *s->vectors));
+    MX_TRY(mx_copy_upload(stream, b->tokens.offsets, s->token_offsets, ((size_t)count + 1) * 4));
+    MX_TRY(mx_copy_upload(stream, b->token_ids, s->ids, (size_t)b->tokens.rows * 4));
+    MX_TRY(mx_copy_upload(stream, b->languages, s->languages, (size_t)count * 4));
+    MX_TRY(mx_copy_upload(stream, b->voices, s->vectors, (size_t)count * width * sizeof *s->vectors));
 out:
     return rc;
 }

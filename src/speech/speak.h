@@ -78,9 +78,9 @@ const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *speak);
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
 int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
 
-/* The vector [width] that the network makes of a reference, which is all that a reference says to it; without one it is
- * 0. Waits. */
-int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t reference_frames, float *vector);
+/* The vector [width] that the network makes of a reference [frames, bands], which is all that a reference says to it.
+ * Waits. */
+int mx_speak_vector(struct mx_speak *speak, const float *reference, int32_t frames, float *vector);
 
 /* ---- pieces ---- */
 

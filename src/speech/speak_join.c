@@ -140,7 +140,7 @@ int mx_speak_text(struct mx_speak *s, const char *text, size_t length, const str
     mx_arena_init(&collected.arena, 0);
     vector = mx_alloc((size_t)mx_model_config(voice->model)->size.width, sizeof *vector);
     if (vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_speak_vector(s, options->reference, options->reference_frames, vector));
+    if (options->reference != NULL) MX_TRY(mx_speak_vector(s, options->reference, options->reference_frames, vector));
     MX_TRY(mx_speak_script_open(&how, text, length, &script));
     MX_TRY(items_collect(script, &collected));
     const struct mx_speak_script_counts counts = mx_speak_script_counts(script);
