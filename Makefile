@@ -14,12 +14,14 @@ CHAOS_SEED ?= 1#          the seed that they are drawn from
 CHAOS_ROUND ?= #          run only this round
 CHECK      ?= #           run only these steps of check-all (regular expression): clean-say|fuzz
 TEXT       ?= Good morning.# what `make say` speaks
+TEXT_DATA  ?= ../shared/data# the folder with the cases of `make bench-text`
+TEXT_WRONG ?= 0#          1: `make bench-text` lists the cases that are wrong
 VOICE      ?= #           who says it: an installed voice or speaker; the base voice if empty
 INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make package` install
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -167,6 +169,11 @@ bench-speech: ## train an English and a Persian voice and measure how well they 
 	$(call compile,--report $(BUILD))
 	@scripts/peers.sh $(BUILD)/venv sound
 	@scripts/bench_speech.sh $(BUILD)
+
+bench-text: ## measure how well written text is read, with cases of others in TEXT_DATA; TEXT_WRONG=1 lists what is wrong
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/bench_text --data $(TEXT_DATA) $(if $(filter 1,$(TEXT_WRONG)),--wrong)
 
 bench-train: ## compare the training of both networks with PyTorch (installed in build/venv): frames per second, share of the peak, memory
 	$(DEPS) build bench
