@@ -21,7 +21,7 @@ INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make packa
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po samples voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -105,6 +105,11 @@ test-serve: ## talk to 'myxtts serve' with the clients of others (installed in b
 	$(DEPS) build test events
 	$(call compile,--report $(BUILD))
 	@scripts/test_serve.sh $(BUILD)
+
+samples: ## speak the samples of README.md with the base voice, into docs/samples
+	$(DEPS) build
+	$(call compile,--report $(BUILD))
+	@scripts/samples.sh $(BUILD)
 
 voices: ## train the base voice from human recordings that are Debian packages, and synthetic ones, in hours, into voices/; continues if stopped
 	$(DEPS) build voices
