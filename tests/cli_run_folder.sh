@@ -51,6 +51,22 @@ rm begun/corpus.pack
 unchanged begun 'the run has the seed 3, and 99' 'init-from' 1 train --resume begun --seed 99
 unchanged run 'already holds a run' '--resume run' 1 train "${args[@]}" --output run
 unchanged run 'which has ' '.' 3 train --resume run --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+
+# ---- nothing is written through a link ----
+for name in checkpoints samples voices tensorboard metrics.jsonl log.txt cut; do
+    rm -rf place
+    mkdir place
+    cp -r run place/run
+    if [ -e place/run/$name ]; then mv place/run/$name place/elsewhere; else mkdir place/elsewhere; fi
+    ln -s ../elsewhere place/run/$name
+    unchanged place "'place/run/$name' is a symbolic link" 'remove the link' 2 train --resume place/run --steps 8
+done
+rm place/run/cut
+ln -s place/run linked
+done_with train --resume linked --steps 7
+check "the run folder itself may be a link" grep -q '"step":7,' place/run/metrics.jsonl
+
+# ---- a refused command changes nothing: folders of others ----
 mkdir theirs empty nest
 printf 'mine: 1\n' >theirs/config.yaml
 printf '<html>' >theirs/report.html

@@ -198,6 +198,39 @@ int mx_file_list_next(DIR *list, const char *path, const struct dirent **entry)
                    mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
 }
 
+int mx_file_refuse_link(const char *path)
+{
+    struct stat status;
+    char quoted[QUOTED_BYTES];
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return 0;
+    return MX_FAIL(MX_ERR_IO, "remove the link: what the program writes into a folder of its own stays there",
+                   "%s is a symbolic link, which is not written through", mx_string_quote(quoted, sizeof quoted, path));
+}
+
+int mx_file_make_folder(const char *parent, const char *name)
+{
+    int rc = 0;
+    struct stat status;
+    char quoted[QUOTED_BYTES];
+    char *const path = mx_format("%s/%s", parent, name);
+    if (path == NULL) return MX_ERR_NO_MEMORY;
+    for (char *at = path + strlen(parent) + 1;; at++) {
+        if (*at != '/' && *at != '\0') continue;
+        const char end = *at;
+        *at = '\0';
+        const int reason = mkdir(path, 0777) != 0 ? errno : 0;
+        if (reason == EEXIST) MX_TRY(mx_file_refuse_link(path));
+        if (reason != 0 && (reason != EEXIST || stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
+            MX_RAISE(MX_ERR_IO, "check the folder above it and its permissions", "cannot make the folder %s: %s",
+                     mx_string_quote(quoted, sizeof quoted, path), strerror(reason));
+        *at = end;
+        if (end == '\0') break;
+    }
+out:
+    mx_free(path);
+    return rc;
+}
+
 static int entry_remove(const char *path, const struct stat *info, int type, struct FTW *at)
 {
     (void)info;

@@ -37,6 +37,12 @@ int mx_file_list_open(const char *path, DIR **list);
  * readdir alone does not distinguish from the end. */
 int mx_file_list_next(DIR *list, const char *path, const struct dirent **entry);
 
+/* MX_ERR_IO if `path` is a symbolic link: what is written to it would get into another place. Also 0 if there is nothing. */
+int mx_file_refuse_link(const char *path);
+/* Makes the folder `name` of `parent`, which is there; the name may have slashes. Folders that are there stay. None of
+ * those in `name` may be a symbolic link; `parent` may. */
+int mx_file_make_folder(const char *parent, const char *name);
+
 /* Removes a folder with everything in it; links are removed, not followed. One that is not there is fine. */
 int mx_file_remove_folder(const char *path);
 

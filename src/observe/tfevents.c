@@ -112,6 +112,7 @@ int mx_tfevents_open(const char *folder, int64_t step, uint64_t most_bytes, stru
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         MX_RAISE(MX_ERR_IO, "check the folder and its permissions, or train with '--tensorboard off'",
                  "cannot make the folder %s: %s", folder, strerror(errno));
+    MX_TRY(mx_file_refuse_link(folder));
     MX_TRY(file_make(events, folder, step));
     if (most_bytes > 0) events->others_bytes = mx_keep_events(folder, name_of(events), most_bytes);
     /* All that a step needs, taken now; a picture or a sound may need more. */

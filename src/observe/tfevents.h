@@ -28,8 +28,8 @@
 
 struct mx_tfevents;
 
-/* Makes the folder and a new file that continues after `step`. `most_bytes`: for all files in the folder; 0: no limit.
- */
+/* Makes the folder, which may not be a symbolic link, and a new file that continues after `step`. `most_bytes`: for all
+ * files in the folder; 0: no limit. */
 int mx_tfevents_open(const char *folder, int64_t step, uint64_t most_bytes, struct mx_tfevents **out);
 void mx_tfevents_close(struct mx_tfevents *events); /* writes the rest; NULL is fine */
 void mx_tfevents_flush(struct mx_tfevents *events);

@@ -23,7 +23,7 @@
 #include "myxtts/error.h"
 
 #define LOG_FILE     "log.txt"
-#define LOCK_AGAIN   100 /* how often the lock's file is opened anew because it was removed meanwhile */
+#define LOCK_AGAIN   100 /* how often the lock's file is opened again because it was removed meanwhile */
 #define HOLDER_BYTES 256
 
 int mx_job_folder_make(const char *path)
@@ -287,6 +287,23 @@ static void new_remove(const struct mx_job_folder *folder)
     mx_free(path);
 }
 
+/* ---- links ---- */
+
+/* Whoever may write to the folder could send the files of the run to another place. Files that are not in the list are
+ * replaced as a whole, with what was in their place. */
+static int links_refuse(const struct mx_job_folder *folder)
+{
+    static const char *const names[] = {MX_CHECKPOINT_FOLDER, "samples", "voices",  "tensorboard",
+                                        "metrics.jsonl",      LOG_FILE,  MX_JOB_CUT};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && rc == 0; i++) {
+        char *const path = mx_format("%s/%s", folder->run, names[i]);
+        rc = path == NULL ? MX_ERR_NO_MEMORY : mx_file_refuse_link(path);
+        mx_free(path);
+    }
+    return rc;
+}
+
 /* ---- life ---- */
 
 static int log_begin(const struct mx_job_folder *folder)
@@ -310,6 +327,7 @@ int mx_job_folder_open(struct mx_job_folder *folder, const char *run, bool resum
         MX_TRY(mx_job_folder_make(folder->run));
     }
     MX_TRY(lock_take(folder));
+    MX_TRY(links_refuse(folder));
     if (!resumed) {
         MX_TRY(new_check(folder)); /* once more: another one may have been faster */
         folder->fresh = folder->lock_made;
@@ -322,9 +340,7 @@ out:
 int mx_job_folder_accept(struct mx_job_folder *folder)
 {
     int rc = 0;
-    char *const checkpoints = mx_format("%s/" MX_CHECKPOINT_FOLDER, folder->run);
-    if (checkpoints == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_job_folder_make(checkpoints));
+    MX_TRY(mx_file_make_folder(folder->run, MX_CHECKPOINT_FOLDER));
     if (!folder->fresh) MX_TRY(log_begin(folder));
     const int leftovers = leftovers_remove(AT_FDCWD, folder->run, 2); /* samples/step-N is the deepest */
     if (leftovers > 0)
@@ -332,7 +348,6 @@ int mx_job_folder_accept(struct mx_job_folder *folder)
                 leftovers == 1 ? "" : "s");
     folder->accepted = true;
 out:
-    mx_free(checkpoints);
     return rc;
 }
 

@@ -35,7 +35,8 @@ int mx_job_folder_make(const char *path); /* with all folders above it */
 int mx_job_folder_saved(const char *run, bool *found);
 
 /* Takes the folder of a new run (created if necessary), or of a run that continues (`resumed`). MX_ERR_USAGE if it
- * holds another run or other files; MX_ERR_IO, naming the holder, if another process writes to it. Starts the log of a
+ * holds another run or other files; MX_ERR_IO, naming the holder, if another process writes to it, and if a symbolic link
+ * in it stands in the place of something that the run would write to. Starts the log of a
  * new run. */
 int mx_job_folder_open(struct mx_job_folder *folder, const char *run, bool resumed);
 /* The command will no longer be refused: everything written from now on stays. Starts the log of a resumed run. */

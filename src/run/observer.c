@@ -315,7 +315,7 @@ void mx_job_observer_evaluation(struct mx_job_observer *o)
     const int64_t step = mx_trainer_state(o->job->trainer)->step;
     char *const folder = mx_format("%s/" MX_JOB_SAMPLES, o->job->run, step);
     const bool shown = o->events != NULL || o->job->settings.training.report != MX_SETTINGS_REPORT_OFF;
-    if (shown && (folder == NULL || mx_job_folder_make(folder) < 0 ||
+    if (shown && (folder == NULL || mx_file_make_folder(o->job->run, folder + strlen(o->job->run) + 1) < 0 ||
                   mx_trainer_picture(o->job->trainer, &picture) < 0 || mx_pictures_write(&picture, folder) < 0))
         failure_tell(o, "the pictures of an evaluation");
     evaluation_send(o, step);

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/canvas.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "corpus/audio.h"
@@ -176,14 +177,12 @@ static int recording_keep(const struct mx_job *job, const struct mx_dataset_item
 {
     int rc = 0;
     char *const path = mx_format("%s/" MX_JOB_RECORDED, job->run, (int64_t)number);
-    char *const folder = mx_format("%s/samples/recorded", job->run);
-    if (path == NULL || folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (access(path, F_OK) == 0) goto out;
-    MX_TRY(mx_job_folder_make(folder));
+    MX_TRY(mx_file_make_folder(job->run, "samples/recorded"));
     MX_TRY(mx_wav_write(path, item->samples, item->sample_count, MX_AUDIO_RATE, MX_WAV_PCM16));
 out:
     mx_free(path);
-    mx_free(folder);
     return rc;
 }
 
@@ -240,7 +239,7 @@ int mx_job_samples(struct mx_job *job)
     if (job->speak == NULL) return 0;
     folder = mx_format("%s/" MX_JOB_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(writing_warn(job, mx_job_folder_make(folder)));
+    MX_TRY(writing_warn(job, mx_file_make_folder(job->run, folder + strlen(job->run) + 1)));
     for (uint32_t i = 0; rc == 0 && i < all && i < wanted; i++) {
         if (job->stop != NULL && atomic_load(job->stop))
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "the evaluation was interrupted");

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "corpus/audio.h"
 #include "myxtts/error.h"
 #include "run/job.h"
@@ -80,15 +81,11 @@ int mx_job_voices(struct mx_job *job)
 {
     int rc = 0;
     struct mx_dataset_reader *reader = NULL;
-    char *folder = NULL;
     if (mx_dataset_kind(job->dataset) != MX_PACKED_AUDIO) return 0;
-    folder = mx_format("%s/voices", job->run);
-    if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_job_folder_make(folder));
+    MX_TRY(mx_file_make_folder(job->run, "voices"));
     MX_TRY(mx_dataset_reader_create(job->dataset, &reader));
     for (uint32_t i = 0; i < mx_dataset_speaker_count(job->dataset); i++) MX_TRY(voice_write(job, reader, i));
 out:
     mx_dataset_reader_destroy(reader);
-    mx_free(folder);
     return rc;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/string.h"
 #include "myxtts/error.h"
@@ -91,7 +92,8 @@ static int file_open(struct mx_metrics *metrics)
     int rc = 0;
     struct stat status;
     if (metrics->file >= 0) return 0;
-    const int file = open(metrics->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    const int file = open(metrics->path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file < 0 && errno == ELOOP) MX_TRY(mx_file_refuse_link(metrics->path));
     if (file < 0)
         MX_RAISE(MX_ERR_IO, "check the folder and its permissions", "cannot open %s: %s", metrics->path,
                  strerror(errno));
