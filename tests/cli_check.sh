@@ -211,6 +211,29 @@ bad 2 'none of its lines has columns' 'id|text' "$folder/empty"
 printf '\xff\xfea\0|\0b\0\n\0' >"$folder/empty/metadata.csv"
 bad 2 'UTF-16' 'UTF-8' "$folder/empty"
 
+# ---- a signal while the manifest is read: it lists 300,000 recordings that are looked for in many places ----
+
+# caught PROCESS: has SIGTERM a handler there?
+caught() {
+    local mask
+    mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+    [ -n "$mask" ] && [ $((16#${mask: -4} >> 14 & 1)) -eq 1 ]
+}
+for signal in TERM INT; do
+    mkdir "$folder/long"
+    seq -f '%.0f|A sentence.' 300000 >"$folder/long/metadata.csv"
+    env --default-signal=INT "$program" check --voice none --tokens chars "$folder/long" >"$folder/stdout" 2>"$folder/stderr" </dev/null &
+    child=$!
+    while kill -0 $child 2>/dev/null && ! caught $child; do sleep 0.01; done
+    kill -$signal $child
+    wait $child
+    check "$signal while the manifest is read: exit code" test $? -eq 4
+    check "$signal: says so" grep -q "^error: interrupted while .*long/metadata.csv.* was read" "$folder/stderr"
+    check "$signal: a hint" grep -q '^  hint: start the command again' "$folder/stderr"
+    check "$signal: nothing is written" test "$(ls "$folder/long")" = metadata.csv
+    rm -r "$folder/long"
+done
+
 # ---- wrong usage ----
 
 bad 1 'name the corpus folder' 'help'

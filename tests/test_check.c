@@ -310,9 +310,33 @@ static void test_histogram(void **state)
     assert_int_equal(histogram.counts[0], 3);
 }
 
+/* ---- interrupts ---- */
+
+static void stopped(int rc, const char *where)
+{
+    assert_int_equal(rc, MX_ERR_INTERRUPTED);
+    assert_non_null(strstr(mx_error_last()->message, where));
+    mx_error_clear();
+}
+
+/* Already while the manifest is read, which takes long for one of millions of rows, or with a slow disk. */
+static void test_interrupt(void **state)
+{
+    const atomic_bool stop = true;
+    struct mx_check_options options = chars_options();
+    struct mx_check_report report;
+    struct mx_manifest *manifest;
+    options.manifest.stop = &stop;
+    stopped(mx_check_run(*state, &options, &report), "metadata.csv");
+    options.manifest.sounds = true;
+    stopped(mx_manifest_open(*state, &options.manifest, &manifest), "was read");
+    assert_null(manifest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_interrupt, setup, teardown),
         cmocka_unit_test(test_rates),
         cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_languages_of_rows, setup, teardown),

@@ -68,6 +68,7 @@ struct check {
     struct mx_row_options row; /* without a judgement of the rate, which comes when it is learned */
     struct symbol_counts *symbols;
     struct mx_progress *progress;
+    const atomic_bool *stop; /* NULL: never */
     struct mx_first_error failure;
 };
 
@@ -105,7 +106,12 @@ static void rows_check(void *context, int64_t begin, int64_t end, int worker)
 {
     struct check *const check = context;
     for (int64_t i = begin; i < end && !mx_first_error_failed(&check->failure); i++) {
-        if (row_check(check, worker, (uint32_t)i) < 0) mx_first_error_keep(&check->failure);
+        if (check->stop != NULL && atomic_load(check->stop)) {
+            MX_FAIL(MX_ERR_INTERRUPTED, "start again to check all rows", "interrupted; nothing was written");
+            mx_first_error_keep(&check->failure);
+        } else if (row_check(check, worker, (uint32_t)i) < 0) {
+            mx_first_error_keep(&check->failure);
+        }
         mx_progress_add(check->progress, 1);
     }
 }
@@ -361,6 +367,7 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     const uint32_t count = manifest->utterance_count;
     check.manifest = report->manifest = manifest; /* from here on, its release closes it */
     check.listener = options->listener;
+    check.stop = options->manifest.stop;
     check.list = report->list = mx_alloc(count, sizeof report->list[0]);
     check.worker_count = workers_wanted(options, count);
     check.results = mx_alloc(count, sizeof check.results[0]);

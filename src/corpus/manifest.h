@@ -37,6 +37,7 @@
 #ifndef MX_CORPUS_MANIFEST_H
 #define MX_CORPUS_MANIFEST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,7 @@ struct mx_manifest_options {
     bool quiet;                     /* nothing is logged: it will be opened again */
     const char *decisions;          /* file of decisions about all rows; NULL: decisions.tsv beside each manifest */
     const char *pieces;             /* NULL, or the folder of the pieces of its long rows (pieces.h) */
+    const atomic_bool *stop;        /* NULL, or set to true to end the reading with MX_ERR_INTERRUPTED */
 };
 
 #define MX_MANIFEST_OPTIONS_DEFAULT ((struct mx_manifest_options){.validation_fraction = 0.05})

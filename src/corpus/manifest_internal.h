@@ -58,13 +58,16 @@ struct mx_manifest_seen {
 
 /* State shared while all sources of a manifest are read; {0} at the start. */
 struct mx_manifest_state {
-    bool sounds; /* texts are not needed */
-    bool quiet;  /* nothing is logged */
+    bool sounds;             /* texts are not needed */
+    bool quiet;              /* nothing is logged */
+    const atomic_bool *stop; /* NULL: never */
     struct mx_manifest_seen ids, recordings;
     size_t utterance_capacity, problem_capacity;
     bool *decided[MX_MANIFEST_SOURCES]; /* which decisions found their row; NULL: none, or those of an earlier source */
 };
 void mx_manifest_state_release(struct mx_manifest_state *state);
+/* MX_ERR_INTERRUPTED if the reading is to end; `path` is what is being read. Asked for every line and every file. */
+int mx_manifest_stopped(const struct mx_manifest_state *state, const char *path);
 
 /* Reads the rows of one source into the manifest; sets everything but the index of the speaker. `text` stays in use, is
  * modified (fields become strings) and must have one spare byte at its end. */

@@ -339,6 +339,14 @@ void mx_manifest_state_release(struct mx_manifest_state *state)
     *state = (struct mx_manifest_state){0};
 }
 
+int mx_manifest_stopped(const struct mx_manifest_state *state, const char *path)
+{
+    char quoted[QUOTED_BYTES];
+    if (state->stop == NULL || !atomic_load_explicit(state->stop, memory_order_relaxed)) return 0;
+    return MX_FAIL(MX_ERR_INTERRUPTED, "start the command again", "interrupted while %s was read",
+                   mx_string_quote(quoted, sizeof quoted, path));
+}
+
 int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *state, uint32_t source,
                      const struct mx_manifest_shape *shape, struct mx_manifest_span text, bool validation)
 {
@@ -357,6 +365,7 @@ int mx_manifest_rows(struct mx_manifest *manifest, struct mx_manifest_state *sta
                                   .extension = EXTENSION_COUNT};
     while (mx_manifest_line_next(text.at, text.length, &at, &line)) {
         rows.line++;
+        MX_TRY(mx_manifest_stopped(state, from->path));
         if (mx_manifest_line_blank(line)) continue;
         if (header) {
             header = false;

@@ -23,6 +23,7 @@
 
 struct search {
     struct mx_arena *arena;
+    const struct mx_manifest_state *state;
     const char *root;
     const char **paths; /* below the root */
     size_t count, capacity;
@@ -75,6 +76,7 @@ static int folder_read(struct search *search, const char *below)
         bool known;
         MX_TRY(mx_file_list_next(folder, search->root, &entry));
         if (entry == NULL) break;
+        MX_TRY(mx_manifest_stopped(search->state, search->root));
         const size_t length = strlen(entry->d_name);
         const bool sound = mx_manifest_stem(entry->d_name, length) < length;
         if (entry->d_name[0] == '.') continue;
@@ -132,7 +134,7 @@ int mx_manifest_sounds(struct mx_manifest *manifest, struct mx_manifest_state *s
     struct stat status;
     bool known;
     struct mx_manifest_source *const from = &manifest->sources[source];
-    struct search search = {.arena = &manifest->arena, .root = from->root};
+    struct search search = {.arena = &manifest->arena, .state = state, .root = from->root};
     if (stat(from->root, &status) == 0) MX_TRY(folder_enter(&search, &status, &known));
     MX_TRY(folder_read(&search, ""));
     if (search.count == 0)
@@ -145,6 +147,7 @@ int mx_manifest_sounds(struct mx_manifest *manifest, struct mx_manifest_state *s
                                    .source = source,
                                    .line = (uint32_t)i + 1,
                                    .validation = validation};
+        MX_TRY(mx_manifest_stopped(state, from->root));
         MX_TRY(sound_add(manifest, state, &row, search.paths[i]));
     }
     from->rows = (uint32_t)search.count;

@@ -285,8 +285,10 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
     struct mx_pack_spec *plan = NULL;
     struct mx_packed_writer *writer = NULL;
     const uint64_t start_ns = mx_clock_ns();
+    struct mx_manifest_options how = options->manifest;
+    how.stop = options->stop;
     *report = (struct mx_prepare_report){0};
-    MX_TRY(mx_manifest_open(options->corpus, &options->manifest, &manifest));
+    MX_TRY(mx_manifest_open(options->corpus, &how, &manifest));
     report_start(manifest, report);
     MX_TRY(mx_pack_spec_create(manifest, &options->row, options->stage, &plan));
     if (!options->force) MX_TRY(existing_compare(options, plan, report));

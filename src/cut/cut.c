@@ -86,7 +86,7 @@ out:
 
 static int manifest_run(struct mx_cut_job *job, const struct mx_cut_options *o)
 {
-    const struct mx_manifest_options how = {.validation_fraction = 0};
+    const struct mx_manifest_options how = {.validation_fraction = 0, .stop = o->stop};
     struct mx_manifest *manifest = NULL;
     int rc = 0;
     MX_TRY(mx_manifest_open(o->text, &how, &manifest));

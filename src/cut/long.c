@@ -290,6 +290,7 @@ static int manifest_survey(struct work *w)
     int rc = 0;
     how.pieces = NULL;
     how.quiet = true;
+    how.stop = w->options->stop;
     MX_TRY(mx_manifest_open(w->options->corpus, &how, &w->manifest));
     MX_TRY(rows_find(w));
 out:

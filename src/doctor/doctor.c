@@ -44,30 +44,11 @@ const char *mx_doctor_judge_name(enum mx_doctor_judge judge)
     return judges[judge].name;
 }
 
-/* ---- listening, interruptible ---- */
-
-struct listening {
-    struct mx_check_listener ear;
-    const atomic_bool *stop;
-};
+/* ---- the rows ---- */
 
 static bool stopped(const atomic_bool *stop)
 {
     return stop != NULL && atomic_load(stop);
-}
-
-static int listening_begin(void *context, uint32_t utterances)
-{
-    const struct listening *const l = context;
-    return l->ear.begin == NULL ? 0 : l->ear.begin(l->ear.context, utterances);
-}
-
-static int listening_hear(void *context, int worker, uint32_t utterance, const struct mx_row *row)
-{
-    const struct listening *const l = context;
-    if (stopped(l->stop))
-        return MX_FAIL(MX_ERR_INTERRUPTED, "start again to check all rows", "interrupted; nothing was written");
-    return l->ear.hear(l->ear.context, worker, utterance, row);
 }
 
 /* Between the tenth of the good rows that is quietest and the tenth that is loudest. */
@@ -90,11 +71,10 @@ out:
 static int rows_read(const char *path, const struct mx_doctor_options *options, struct mx_doctor *doctor)
 {
     int rc = 0;
-    struct listening listening = {.stop = options->stop};
     struct mx_check_options check = options->check;
     MX_TRY(mx_doctor_ear_create(&doctor->ear));
-    listening.ear = mx_doctor_ear_listener(doctor->ear);
-    check.listener = (struct mx_check_listener){listening_begin, listening_hear, &listening};
+    check.listener = mx_doctor_ear_listener(doctor->ear);
+    check.manifest.stop = options->stop;
     MX_TRY(mx_check_run(path, &check, &doctor->report));
     doctor->sounds = mx_doctor_ear_sounds(doctor->ear);
     MX_TRY(mx_doctor_sounds_summarise(&doctor->report, doctor->sounds, &doctor->summary));
