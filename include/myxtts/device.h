@@ -14,6 +14,10 @@
  * device is closed while buffers exist, it reports them as leaks (see budget.h). Releasing a buffer that queued work
  * still uses is a programming error (the fake backend of the tests traps it): sync first.
  *
+ * NULL for a device, buffer, stream, event, graph, name or the place of a result is MX_ERR_ARGUMENT, unless it is said to
+ * be fine. Functions that cannot fail return NULL, "", 0 or false then; mx_device_info an empty one,
+ * mx_device_logical_index -1, and mx_event_done true, as for an event that was never recorded.
+ *
  * Threads: a device may be used from any thread. A stream may be used by one thread at a time. Events may be recorded
  * by one thread at a time and waited for by any number.
  */
@@ -100,7 +104,7 @@ void *mx_buffer_host(const struct mx_buffer *buffer); /* the memory itself where
 /* Allocates host memory with the fastest copies to and from `device` (pinned memory where it exists). It is charged to
  * `owner` on the host side: it does not count against the device's limit but appears in its statistics. */
 int mx_host_alloc(struct mx_device *device, const char *owner, size_t bytes, void **out);
-void mx_host_release(struct mx_device *device, void *ptr); /* NULL is fine */
+void mx_host_release(struct mx_device *device, void *ptr); /* NULL is fine; without a device nothing is freed */
 
 /* A part of a buffer: the operand of an operation. {0} means absent. */
 struct mx_slice {
@@ -155,7 +159,7 @@ int mx_copy_slices(struct mx_stream *stream, struct mx_slice to, struct mx_slice
  * live as long as the graph. Release it only after its last launch is complete. */
 int mx_graph_begin(struct mx_stream *stream);
 int mx_graph_end(struct mx_stream *stream, struct mx_graph **graph);
-void mx_graph_cancel(struct mx_stream *stream); /* does nothing if nothing is being recorded */
+void mx_graph_cancel(struct mx_stream *stream); /* does nothing if nothing is being recorded; NULL is fine */
 int mx_graph_launch(struct mx_graph *graph);
 void mx_graph_release(struct mx_graph *graph); /* NULL is fine */
 

@@ -35,6 +35,9 @@
  * give is done. So a delay of the caller between take and submit counts as busy. Waiting in take counts as waiting for
  * data only from when the caller's stream has nothing left to do, and that time is not busy.
  *
+ * NULL for a pipeline, its options, a stream or the place of a result is MX_ERR_ARGUMENT. Functions that cannot fail do
+ * nothing then, return 0, or fill their result with zeros.
+ *
  * Memory: slots, devices, work and the caller's stream are borrowed and must outlive the pipeline. One thread takes and
  * gives.
  */

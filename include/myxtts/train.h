@@ -22,6 +22,9 @@
  * Messages go to stderr and into log.txt of the run folder. One run is open in a process at a time. One thread uses it
  * at a time. It is a run of one process: under mpirun each process would open a run of its own.
  *
+ * NULL for the options, a run or the place of a result is MX_ERR_ARGUMENT, and so are settings that are NULL beside a
+ * count that is not 0, and a setting that is NULL. mx_train_close accepts NULL.
+ *
  * Memory: a run owns everything it opens, on the devices and on the host, and takes it in mx_train_open; a step takes
  * nothing. mx_train_close releases it.
  */

@@ -10,6 +10,7 @@
  * Locks: device->lock and stream->lock are leaf locks; nothing is called while one is held.
  */
 #include "base/alloc.h"
+#include "base/argument.h"
 #include "base/log.h"
 #include "device/backend.h"
 #include "myxtts/budget.h"
@@ -56,31 +57,33 @@ out:
 
 const struct mx_device_info *mx_device_info(const struct mx_device *device)
 {
-    return &device->info;
+    static const struct mx_device_info none;
+    return device == NULL ? &none : &device->info;
 }
 
 const char *mx_device_name(const struct mx_device *device)
 {
-    return device->name;
+    return device == NULL ? "" : device->name;
 }
 
 const char *mx_device_logical(const struct mx_device *device)
 {
-    return device->logical;
+    return device == NULL ? "" : device->logical;
 }
 
 int mx_device_logical_index(const struct mx_device *device)
 {
-    return device->logical_index;
+    return device == NULL ? -1 : device->logical_index;
 }
 
 struct mx_budget *mx_device_budget(const struct mx_device *device)
 {
-    return device->budget;
+    return device == NULL ? NULL : device->budget;
 }
 
 bool mx_device_can_peer(const struct mx_device *from, const struct mx_device *to)
 {
+    if (from == NULL || to == NULL) return false;
     if (from == to) return true;
     if (from->backend != to->backend || !from->backend->can_peer) return false;
     return from->backend->can_peer(from, to);
@@ -88,7 +91,9 @@ bool mx_device_can_peer(const struct mx_device *from, const struct mx_device *to
 
 int mx_device_load(struct mx_device *device, struct mx_device_load *out)
 {
+    MX_NEED(out, "a place for the load");
     *out = (struct mx_device_load){0};
+    MX_NEED(device, "a device");
     return device->backend->device_load ? device->backend->device_load(device, out) : MX_ERR_UNSUPPORTED;
 }
 
@@ -96,6 +101,7 @@ int mx_device_sync(struct mx_device *device)
 {
     int rc = 0;
     struct mx_error first = {0};
+    MX_NEED(device, "a device");
     pthread_mutex_lock(&device->lock);
     for (struct mx_stream *stream = device->streams; stream;) {
         stream->pins++; /* keeps it in the list while the lock is open */
@@ -185,7 +191,9 @@ int mx_buffer_create(struct mx_device *device, const char *owner, size_t bytes, 
     int rc = 0;
     bool charged = false;
     struct mx_buffer *buffer = NULL;
+    MX_NEED(out, "a place for the buffer");
     *out = NULL;
+    MX_NEED(device, "a device");
     if (bytes == 0) {
         MX_RAISE(MX_ERR_ARGUMENT, "leave out what is empty", "%s: \"%s\" asked for a buffer of 0 bytes", device->name,
                  owner ? owner : "");
@@ -243,17 +251,17 @@ void mx_buffer_release(struct mx_buffer *buffer)
 
 size_t mx_buffer_bytes(const struct mx_buffer *buffer)
 {
-    return buffer->bytes;
+    return buffer == NULL ? 0 : buffer->bytes;
 }
 
 struct mx_device *mx_buffer_device(const struct mx_buffer *buffer)
 {
-    return buffer->device;
+    return buffer == NULL ? NULL : buffer->device;
 }
 
 void *mx_buffer_host(const struct mx_buffer *buffer)
 {
-    return buffer->device->info.caps.host_visible ? buffer->host : NULL;
+    return buffer != NULL && buffer->device->info.caps.host_visible ? buffer->host : NULL;
 }
 
 int mx_host_alloc(struct mx_device *device, const char *owner, size_t bytes, void **out)
@@ -261,7 +269,9 @@ int mx_host_alloc(struct mx_device *device, const char *owner, size_t bytes, voi
     int rc = 0;
     bool charged = false;
     struct mx_host_block *block = NULL;
+    MX_NEED(out, "a place for the address");
     *out = NULL;
+    MX_NEED(device, "a device");
     if (bytes == 0) {
         MX_RAISE(MX_ERR_ARGUMENT, "leave out what is empty", "%s: \"%s\" asked for 0 bytes of host memory",
                  device->name, owner ? owner : "");
@@ -300,6 +310,10 @@ out:
 void mx_host_release(struct mx_device *device, void *ptr)
 {
     if (!ptr) return;
+    if (!device) {
+        mx_warn("host memory was released without a device; nothing is freed");
+        return;
+    }
     pthread_mutex_lock(&device->lock);
     struct mx_host_block **link = &device->blocks;
     while (*link && (*link)->ptr != ptr) link = &(*link)->next;
@@ -334,6 +348,7 @@ void mx_stream_fail(struct mx_stream *stream)
 
 int mx_stream_status(const struct mx_stream *stream)
 {
+    MX_NEED(stream, "a stream");
     /* `error` does not change once `failed` is set. */
     if (atomic_load_explicit(&stream->failed, memory_order_acquire) == 0) return 0;
     return mx_error_restore(&stream->error);
@@ -341,7 +356,10 @@ int mx_stream_status(const struct mx_stream *stream)
 
 int mx_stream_create(struct mx_device *device, const char *name, struct mx_stream **out)
 {
+    MX_NEED(out, "a place for the stream");
     *out = NULL;
+    MX_NEED(device, "a device");
+    MX_NEED(name, "a name");
     struct mx_stream *const stream = mx_alloc(1, sizeof *stream);
     if (!stream) return MX_ERR_NO_MEMORY;
     stream->device = device;
@@ -364,6 +382,7 @@ int mx_stream_create(struct mx_device *device, const char *name, struct mx_strea
 
 int mx_stream_sync(struct mx_stream *stream)
 {
+    MX_NEED(stream, "a stream");
     if (stream->recording) return mx_graph_refuse(stream, "synced");
     const int rc = stream->device->backend->stream_sync(stream);
     return rc < 0 ? rc : mx_stream_status(stream);
@@ -388,12 +407,14 @@ void mx_stream_release(struct mx_stream *stream)
 
 struct mx_device *mx_stream_device(const struct mx_stream *stream)
 {
-    return stream->device;
+    return stream == NULL ? NULL : stream->device;
 }
 
 /* A failed stream still takes waits and records: its events complete, and not before what they stand behind. */
 int mx_stream_wait(struct mx_stream *stream, struct mx_event *event)
 {
+    MX_NEED(stream, "a stream");
+    MX_NEED(event, "an event");
     const struct mx_backend *const backend = stream->device->backend;
     if (stream->recording) return mx_graph_refuse(stream, "made to wait for an event");
     const int rc = event->device->backend == backend ? backend->stream_wait(stream, event) : mx_event_sync(event);
@@ -422,7 +443,9 @@ int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_n
 
 int mx_event_create(struct mx_device *device, struct mx_event **out)
 {
+    MX_NEED(out, "a place for the event");
     *out = NULL;
+    MX_NEED(device, "a device");
     struct mx_event *const event = mx_alloc(1, sizeof *event);
     if (!event) return MX_ERR_NO_MEMORY;
     event->device = device;
@@ -455,6 +478,8 @@ void mx_event_release(struct mx_event *event)
 
 int mx_event_record(struct mx_event *event, struct mx_stream *stream)
 {
+    MX_NEED(event, "an event");
+    MX_NEED(stream, "a stream");
     if (event->device != stream->device) {
         return MX_FAIL(MX_ERR_ARGUMENT, "create the event on the device of the stream that records it",
                        "an event of %s cannot be recorded on stream \"%s\" of %s", event->device->name, stream->name,
@@ -467,20 +492,22 @@ int mx_event_record(struct mx_event *event, struct mx_stream *stream)
 
 int mx_event_sync(struct mx_event *event)
 {
+    MX_NEED(event, "an event");
     return event->device->backend->event_sync(event);
 }
 
 bool mx_event_done(struct mx_event *event)
 {
-    return event->device->backend->event_done(event);
+    return event == NULL || event->device->backend->event_done(event);
 }
 
 int mx_event_check(struct mx_event *event)
 {
+    MX_NEED(event, "an event");
     return event->device->backend->event_check ? event->device->backend->event_check(event) : 0;
 }
 
 uint64_t mx_event_time_ns(struct mx_event *event)
 {
-    return event->device->backend->event_time_ns(event);
+    return event == NULL ? 0 : event->device->backend->event_time_ns(event);
 }

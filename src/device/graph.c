@@ -8,6 +8,7 @@
  * graphs.
  */
 #include "base/alloc.h"
+#include "base/argument.h"
 #include "device/backend.h"
 
 static int unsupported(const struct mx_device *device)
@@ -38,6 +39,8 @@ out:
 int mx_graph_end(struct mx_stream *stream, struct mx_graph **graph)
 {
     int rc = 0;
+    MX_NEED(stream, "a stream");
+    MX_NEED(graph, "a place for the graph");
     struct mx_device *const device = stream->device;
     struct mx_graph *fresh = NULL;
     if (!stream->recording) {
@@ -75,7 +78,7 @@ out:
 
 void mx_graph_cancel(struct mx_stream *stream)
 {
-    if (!stream->recording) return;
+    if (!stream || !stream->recording) return;
     const struct mx_error error = *mx_error_last(); /* of what went wrong while recording */
     stream->recording = false;
     stream->device->backend->graph_end(stream, NULL);
@@ -85,6 +88,7 @@ void mx_graph_cancel(struct mx_stream *stream)
 int mx_graph_launch(struct mx_graph *graph)
 {
     int rc = 0;
+    MX_NEED(graph, "a graph");
     MX_TRY(mx_stream_status(graph->stream));
     if (graph->stream->recording) return mx_graph_refuse(graph->stream, "given a graph");
     rc = graph->device->backend->graph_launch(graph);

@@ -8,6 +8,7 @@
  * waited for. No thread takes a second one while holding it, and no backend ever takes it, so it comes before all other
  * locks.
  */
+#include "base/argument.h"
 #include "device/backend.h"
 
 #define STAGING_HALF_BYTES ((size_t)4 << 20)
@@ -161,6 +162,8 @@ out:
 int mx_op_submit(struct mx_stream *stream, enum mx_op op, const void *args)
 {
     int rc = 0;
+    MX_NEED(stream, "a stream");
+    MX_NEED(args, "the arguments of the operation");
     const struct mx_device *const device = stream->device;
     MX_TRY(mx_stream_status(stream));
     MX_TRY(mx_op_check(device, op, args));

@@ -34,6 +34,7 @@ const char *mx_stage_name(enum mx_stage stage)
 
 void mx_tally_add(struct mx_tally *tally, double value)
 {
+    if (tally == NULL) return;
     const double delta = value - tally->mean;
     if (tally->count == 0 || value < tally->least) tally->least = value;
     if (tally->count == 0 || value > tally->most) tally->most = value;
@@ -44,8 +45,9 @@ void mx_tally_add(struct mx_tally *tally, double value)
 
 struct mx_tally mx_tally_since(const struct mx_tally *from, const struct mx_tally *to)
 {
+    if (to == NULL) return (struct mx_tally){0};
     struct mx_tally t = *to;
-    if (to->count <= from->count) return t; /* nothing new, or counted anew */
+    if (from == NULL || to->count <= from->count) return t; /* nothing new, or its count began again */
     const double before = (double)from->count, all = (double)to->count;
     t.count = to->count - from->count;
     t.mean = (to->mean * all - from->mean * before) / (double)t.count;
@@ -57,12 +59,12 @@ struct mx_tally mx_tally_since(const struct mx_tally *from, const struct mx_tall
 
 double mx_tally_deviation(const struct mx_tally *tally)
 {
-    return tally->count > 1 ? sqrt(tally->m2 / (double)(tally->count - 1)) : 0;
+    return tally != NULL && tally->count > 1 ? sqrt(tally->m2 / (double)(tally->count - 1)) : 0;
 }
 
 double mx_tally_variation(const struct mx_tally *tally)
 {
-    return tally->mean > 0 ? mx_tally_deviation(tally) / tally->mean : 0;
+    return tally != NULL && tally->mean > 0 ? mx_tally_deviation(tally) / tally->mean : 0;
 }
 
 /* ---- spans ---- */

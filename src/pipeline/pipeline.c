@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/pool.h"
@@ -32,6 +33,9 @@ static int options_check(const struct mx_pipeline_options *o)
         return MX_FAIL(MX_ERR_ARGUMENT, "each ring needs a slot; on one device there is no model ring",
                        "a pipeline of %d host, %d data and %d model slots on %s", (int)o->host_count,
                        (int)o->data_count, (int)o->model_count, two ? "two devices" : "one device");
+    if (o->host_slots == NULL || o->data_slots == NULL || (two && o->model_slots == NULL))
+        return MX_FAIL(MX_ERR_ARGUMENT, "pass as many slots as their counts say",
+                       "a pipeline needs slots in each ring");
     if (o->workers < 1 || o->workers > MX_PIPELINE_WORKERS || o->workers_active < 0 || o->workers_active > o->workers)
         return MX_FAIL(MX_ERR_ARGUMENT, "use 1 to 64 load workers, and no more active ones than that",
                        "a pipeline of %d load workers, %d of them active", (int)o->workers, (int)o->workers_active);
@@ -118,7 +122,9 @@ int mx_pipeline_create(const struct mx_pipeline_options *options, struct mx_pipe
 {
     int rc = 0;
     struct mx_pipeline *p = NULL;
+    MX_NEED(out, "a place for the pipeline");
     *out = NULL;
+    MX_NEED(options, "the options");
     MX_TRY(options_check(options));
     p = mx_alloc(1, sizeof *p);
     if (p == NULL) return MX_ERR_NO_MEMORY;
@@ -217,6 +223,9 @@ static bool rings_full(const struct mx_pipeline *p)
 
 void mx_pipeline_levels(struct mx_pipeline *p, struct mx_pipeline_levels *out)
 {
+    if (out == NULL) return;
+    *out = (struct mx_pipeline_levels){0};
+    if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
     *out = (struct mx_pipeline_levels){
         .loaded_limit = p->tuning.loaded,
@@ -237,6 +246,7 @@ void mx_pipeline_levels(struct mx_pipeline *p, struct mx_pipeline_levels *out)
 
 void mx_pipeline_tune(struct mx_pipeline *p, const struct mx_pipeline_tuning *tuning)
 {
+    if (p == NULL || tuning == NULL) return;
     const struct mx_pipeline_tuning *const limits = &p->tune.limits;
     pthread_mutex_lock(&p->lock);
     p->tuning.workers = mx_clamp(tuning->workers, 1, limits->workers);
@@ -248,6 +258,11 @@ void mx_pipeline_tune(struct mx_pipeline *p, const struct mx_pipeline_tuning *tu
 
 void mx_pipeline_tuning(struct mx_pipeline *p, struct mx_pipeline_tuning *now, struct mx_pipeline_tuning *most)
 {
+    if (p == NULL) {
+        if (now != NULL) *now = (struct mx_pipeline_tuning){0};
+        if (most != NULL) *most = (struct mx_pipeline_tuning){0};
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     if (now != NULL) *now = p->tuning;
     if (most != NULL) *most = p->tune.limits;
@@ -299,6 +314,9 @@ void mx_pipeline_stats_now(struct mx_pipeline *p, struct mx_pipeline_stats *out)
 
 void mx_pipeline_stats(struct mx_pipeline *p, struct mx_pipeline_stats *out)
 {
+    if (out == NULL) return;
+    *out = (struct mx_pipeline_stats){0};
+    if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
     mx_pipeline_stats_now(p, out);
     pthread_mutex_unlock(&p->lock);
@@ -306,6 +324,7 @@ void mx_pipeline_stats(struct mx_pipeline *p, struct mx_pipeline_stats *out)
 
 void mx_pipeline_stats_reset(struct mx_pipeline *p)
 {
+    if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
     const uint64_t now_ns = mx_clock_ns();
     mx_pipeline_harvest(p);
@@ -321,6 +340,7 @@ void mx_pipeline_stats_reset(struct mx_pipeline *p)
 
 void mx_pipeline_rest(struct mx_pipeline *p)
 {
+    if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
     p->resting = true;
     if (p->taken > 0 && p->rest_ns == 0) { /* before the first batch there is nothing to rest from: it is waited for */
@@ -342,6 +362,7 @@ void mx_pipeline_rest_end(struct mx_pipeline *p)
 
 uint32_t mx_pipeline_spans(struct mx_pipeline *p, struct mx_span *out, uint32_t count)
 {
+    if (p == NULL || out == NULL) return 0;
     pthread_mutex_lock(&p->lock);
     mx_pipeline_harvest(p);
     const uint32_t there = mx_meter_spans(&p->meter, out, count);
@@ -371,7 +392,10 @@ static void device_fill(const struct mx_device *device, struct mx_pipeline_memor
 
 void mx_pipeline_memory_stats(struct mx_pipeline *p, struct mx_pipeline_memory *out)
 {
-    *out = (struct mx_pipeline_memory){.device_count = p->two_devices ? 2 : 1};
+    if (out == NULL) return;
+    *out = (struct mx_pipeline_memory){0};
+    if (p == NULL) return;
+    out->device_count = p->two_devices ? 2 : 1;
     device_fill(p->options.data, &out->devices[0]);
     if (p->two_devices) device_fill(p->options.model, &out->devices[1]);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/pipeline_internal.h"
@@ -267,7 +268,10 @@ static int arrival_measure(struct mx_pipeline *p, struct mx_stream *stream, stru
 int mx_pipeline_take(struct mx_pipeline *p, struct mx_stream *stream, struct mx_pipeline_batch *batch)
 {
     int rc = 0;
+    MX_NEED(batch, "a place for the batch");
     *batch = (struct mx_pipeline_batch){0};
+    MX_NEED(p, "a pipeline");
+    MX_NEED(stream, "a stream");
     pthread_mutex_lock(&p->lock);
     const uint64_t number = p->taken;
     struct mx_pipeline_train *const train = train_of(p, number);
@@ -305,6 +309,8 @@ out:
 int mx_pipeline_give(struct mx_pipeline *p, struct mx_stream *stream)
 {
     int rc = 0;
+    MX_NEED(p, "a pipeline");
+    MX_NEED(stream, "a stream");
     pthread_mutex_lock(&p->lock);
     const uint64_t number = p->given;
     if (number == p->taken)
@@ -356,6 +362,7 @@ void mx_pipeline_step(struct mx_pipeline *p)
 {
     char why[256] = "";
     bool changed = false;
+    if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
     mx_pipeline_harvest(p);
     p->steps++;
@@ -381,6 +388,7 @@ void mx_pipeline_step(struct mx_pipeline *p)
 
 void mx_pipeline_shared(struct mx_pipeline *p, uint64_t number, uint64_t begin_ns, uint64_t end_ns)
 {
+    if (p == NULL) return;
     pthread_mutex_lock(&p->lock);
     const struct mx_span span = {
         .stage = MX_STAGE_TRAIN, .lane = 1, .number = number, .begin_ns = begin_ns, .end_ns = end_ns};

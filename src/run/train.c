@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/argument.h"
 #include "base/log.h"
 #include "run/job.h"
 #include "run/observer.h"
@@ -28,6 +29,12 @@ static atomic_bool is_open; /* a run of this process */
 
 static int options_check(const struct mx_train_options *o)
 {
+    if (o->settings == NULL && o->setting_count > 0)
+        return MX_FAIL(MX_ERR_ARGUMENT, "set 'settings' and 'setting_count' together, or neither",
+                       "NULL cannot have %zu settings", o->setting_count);
+    for (size_t i = 0; i < o->setting_count; i++)
+        if (o->settings[i] == NULL)
+            return MX_FAIL(MX_ERR_ARGUMENT, "each is a string \"SECTION.KEY=VALUE\"", "settings[%zu] is NULL", i);
     if (o->output == NULL && o->resume == NULL)
         return MX_FAIL(MX_ERR_ARGUMENT,
                        "set 'output', the folder of a new run, or 'resume', the folder of a run to continue",
@@ -86,8 +93,10 @@ int mx_train_open(const struct mx_train_options *options, struct mx_train **out)
 {
     int rc = 0;
     struct mx_train *run = NULL;
-    const struct mx_log_options log = {.level = options->quiet ? MX_LOG_WARN : MX_LOG_INFO};
+    MX_NEED(out, "a place for the run");
     *out = NULL;
+    MX_NEED(options, "the options");
+    const struct mx_log_options log = {.level = options->quiet ? MX_LOG_WARN : MX_LOG_INFO};
     if (atomic_exchange(&is_open, true))
         return MX_FAIL(MX_ERR_ARGUMENT, "close it first, or start another process",
                        "a training run is open in this process");
@@ -130,6 +139,9 @@ static int end_of(struct mx_train *run, int rc)
 
 int mx_train_step(struct mx_train *run, struct mx_train_report *report)
 {
+    MX_NEED(report, "a place for the report");
+    *report = (struct mx_train_report){0};
+    MX_NEED(run, "an open run");
     struct mx_job *const job = &run->job;
     struct mx_trainer_report r;
     *report = (struct mx_train_report){.steps = job->steps};
@@ -160,10 +172,12 @@ int mx_train_step(struct mx_train *run, struct mx_train_report *report)
 
 int mx_train_evaluate(struct mx_train *run, struct mx_train_evaluation *out)
 {
+    MX_NEED(out, "a place for the evaluation");
+    *out = (struct mx_train_evaluation){.loss = NAN, .mel_db = NAN, .duration_error = NAN, .pitch_error = NAN};
+    MX_NEED(run, "an open run");
     struct mx_job *const job = &run->job;
     const struct mx_job_best before = job->best;
     bool best;
-    *out = (struct mx_train_evaluation){.loss = NAN, .mel_db = NAN, .duration_error = NAN, .pitch_error = NAN};
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     const int rc = end_of(run, mx_job_evaluate(job, &best));
     if (rc < 0) return rc;
@@ -185,6 +199,7 @@ int mx_train_evaluate(struct mx_train *run, struct mx_train_evaluation *out)
 
 int mx_train_save(struct mx_train *run)
 {
+    MX_NEED(run, "an open run");
     mx_job_observer_flush(run->job.observer);
     const int rc = mx_job_save(&run->job, run->best_unsaved);
     if (rc == 0) run->best_unsaved = false;
