@@ -21,7 +21,7 @@ set(MX_THREAD_TESTS
 
 # What `make asan` leaves out, because a sanitizer would find nothing in it, or only what it finds in another test, too:
 # texts, scripts that build or compare, NVIDIA's compiler (the machine that executes what it makes is in test_ptx, too);
-set(MX_UNSANITIZED_TESTS catalogue comments docs install layering migration python recipes test_nvrtc test_ptx_mutants)
+set(MX_UNSANITIZED_TESTS batch_table catalogue comments docs install layering migration python recipes test_nvrtc test_ptx_mutants)
 # kernels that PoCL compiles, in which no sanitizer looks: test_opencl_device, test_opencl_pipeline and
 # test_opencl_training run what submits them (test_cuda_ops stays: the double runs the kernels for GPUs as instrumented C);
 list(APPEND MX_UNSANITIZED_TESTS test_opencl_ops test_opencl_clblast cli_opencl cli_clblast)

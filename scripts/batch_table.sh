@@ -4,14 +4,25 @@
 # Finds the largest batch for each model size under the memory limits of some pairs of cards, as 'myxtts train --dry-run'
 # plans it, and writes the table between the marks of docs/en/migration.md and docs/fa/migration.md.
 #
-#     scripts/batch_table.sh BUILD
+#     scripts/batch_table.sh BUILD                      writes the table
+#     scripts/batch_table.sh --check BUILD [CELL ...]   compares cells of both pages with the plan and writes nothing
+#
+# A cell is ROW:SIZE, a row of the table from 1 on and a model size, as 4:tiny; without any, all are compared. A batch that
+# is current fits, and one of one utterance more does not. The exit code is 1 if a cell is stale.
 #
 # Planning needs no card: the devices are those of the mock driver in tests/double, set to the memory of the cards, and
 # nothing is allocated. The corpus is one sentence read by flite, 2,000 times under different names.
 
 set -euo pipefail
 
-build=$(realpath "${1:?usage: scripts/batch_table.sh BUILD}")
+usage='usage: scripts/batch_table.sh [--check] BUILD [CELL ...]'
+check=''
+if [ "${1:-}" = --check ]; then
+    check=1
+    shift
+fi
+build=$(realpath "${1:?$usage}")
+shift
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 sizes=(tiny small normal base big)
 # Memory of each of the two cards in GB, limit of the data device, limit of the model device, in MiB.
@@ -20,9 +31,10 @@ cards=('10 4096 8192' '16 6144 12288' '24 8192 16384' '24 10240 20480')
 die()
 {
     printf 'batch_table: %s\n' "$*" >&2
-    exit 1
+    exit 2
 }
 
+if [ -z "$check" ] && [ $# -gt 0 ]; then die "$usage"; fi
 double=$build/libcuda_double.so
 [ -e "$double" ] || die "no $double: build the tests first (make test)"
 command -v flite >/dev/null || die "flite is not installed: scripts/deps.sh demo"
@@ -46,23 +58,76 @@ corpus()
     if [ -z "$seconds" ] || [ -z "$frames" ]; then die "no length in: $(cat "$folder/report")"; fi
 }
 
-# largest GB DATA MODEL SIZE: the largest batch with which a dry run ends well.
-largest()
+# fits GB DATA MODEL SIZE BATCH: does a dry run end well?
+fits()
 {
     local words=(train --train-data "$folder/corpus.pack" --data-gpu 0 --model-gpu 1 --data-gpu-memory "$2" --model-gpu-memory "$3" --model-size "$4" --dry-run)
-    local fits=0 most=1024 middle code
+    local code=0
+    CUDA_DOUBLE_MEMORY_MIB=$(($1 * 1024)) "$build/myxtts" --quiet "${words[@]}" --batch-size "$5" >"$folder/report" 2>&1 || code=$?
+    case $code in
+    0) return 0 ;;
+    3) return 1 ;; # not enough memory
+    *) die "exit code $code of: myxtts ${words[*]} --batch-size $5: $(tail -2 "$folder/report")" ;;
+    esac
+}
+
+# largest GB DATA MODEL SIZE: the largest batch that fits.
+largest()
+{
+    local fits=0 most=1024 middle
     while ((fits + 1 < most)); do
-        middle=$(((fits + most) / 2)) code=0
-        CUDA_DOUBLE_MEMORY_MIB=$(($1 * 1024)) "$build/myxtts" --quiet "${words[@]}" --batch-size $middle >"$folder/report" 2>&1 || code=$?
-        case $code in
-        0) fits=$middle ;;
-        3) most=$middle ;; # it does not fit
-        *) die "exit code $code of: myxtts ${words[*]} --batch-size $middle: $(tail -2 "$folder/report")" ;;
-        esac
+        middle=$(((fits + most) / 2))
+        if fits "$@" $middle; then fits=$middle; else most=$middle; fi
     done
     ((fits + 1 < 1024)) || die "more than $fits fit: look at larger batches"
     printf '%s' "$fits"
 }
+
+# cell LANGUAGE ROW COLUMN: the number that a page has there, in digits of both.
+cell()
+{
+    perl -Mutf8 -CSDA -ne '
+        BEGIN { ($row, $column) = splice(@ARGV, 0, 2) }
+        if (/^<!-- batch table -->$/ .. /^<!-- end -->$/) {
+            next unless /^\|.*`-/ && ++$at == $row;
+            my @cells = split /\s*\|\s*/;
+            print $cells[2 + $column] =~ tr/۰-۹/0-9/r;
+        }' "$2" "$3" "$source/docs/$1/migration.md"
+}
+
+# compare ROW:SIZE: both pages with the plan; says what is stale.
+compare()
+{
+    local row=${1%%:*} size=${1#*:} column=0 at memory data model language number now=''
+    for at in "${!sizes[@]}"; do if [ "${sizes[$at]}" = "$size" ]; then column=$((at + 1)); fi; done
+    [[ $row =~ ^[1-9]$ && $row -le ${#cards[@]} && $column -gt 0 ]] || die "no cell $1: $usage"
+    read -r memory data model <<<"${cards[row - 1]}"
+    for language in en fa; do
+        number=$(cell "$language" "$row" "$column")
+        [[ $number =~ ^[0-9]+$ ]] || die "no number in row $row of docs/$language/migration.md under $size"
+        if [ "$number" = "$now" ]; then continue; fi
+        if [ -z "$now" ] && fits "$memory" "$data" "$model" "$size" "$number" &&
+            ! fits "$memory" "$data" "$model" "$size" $((number + 1)); then
+            now=$number
+            printf '%s: %s\n' "$1" "$number"
+            continue
+        fi
+        now=${now:-$(largest "$memory" "$data" "$model" "$size")}
+        printf "stale: docs/%s/migration.md has %s in %s, and %s fit: run 'scripts/batch_table.sh %s' and commit both pages\n" \
+            "$language" "$number" "$1" "$now" "$build"
+        stale=1
+    done
+}
+
+if [ -n "$check" ]; then
+    corpus
+    if [ $# -eq 0 ]; then
+        for row in "${!cards[@]}"; do for size in "${sizes[@]}"; do set -- "$@" "$((row + 1)):$size"; done; done
+    fi
+    stale=0
+    for cell in "$@"; do compare "$cell"; done
+    exit $stale
+fi
 
 corpus
 for card in "${cards[@]}"; do
