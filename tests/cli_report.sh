@@ -47,6 +47,7 @@ check "the page has the sounds" grep -q 'data:audio/wav;base64,UklG' run/report.
 check "and the pictures" grep -q 'data:image/png;base64,iVBOR' run/report.html
 check "and no address but its own names" test "$(grep -o 'https\?://[a-z.0-9/]*' run/report.html | sort -u)" = 'http://www.w3.org/2000/svg'
 check "times are in the metrics" grep -q '"transfer":.*"transfer_hidden":.*"time":[0-9]*}' run/metrics.jsonl
+check "no variation before there is one" test "$(grep -c '"variation":null,' run/metrics.jsonl)" -eq "$(grep -c '"variation":' run/metrics.jsonl)"
 
 # ---- the command ----
 done_with report run --language fa --output persian.html

@@ -302,6 +302,7 @@ static void test_the_watch_warns_of_what_is_wrong(void **state)
     assert_int_equal(mx_log_configure(&(struct mx_log_options){.level = MX_LOG_WARN, .stream = log}), 0);
     mx_flow_watch_start(&watch, mx_trainer_pipeline(trainer), training.data, training.model);
     for (int i = 0; i < 2; i++) mx_flow_watch_step(&watch, 1, 1000000, 100, &report); /* the first do not count */
+    assert_true(isnan(report.variation));
     /* Twice the frames in twice the time are the same work: nothing to say. */
     watch_tell(&watch, log, (const uint64_t[]){1000000, 2000000}, (const int64_t[]){100, 200}, &report);
     assert_true(report.variation < 1e-9);

@@ -21,7 +21,8 @@
 void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeline, struct mx_device *data,
                          struct mx_device *model)
 {
-    *watch = (struct mx_flow_watch){.pipeline = pipeline, .data = data, .model = model, .told = -1};
+    *watch = (struct mx_flow_watch){
+        .pipeline = pipeline, .data = data, .model = model, .told = -1, .variation = (double)NAN};
     mx_budget_watch_restart(mx_device_budget(data));
     mx_budget_watch_restart(mx_device_budget(model));
 }

@@ -29,7 +29,7 @@ struct mx_flow_watch_report {
     uint64_t model_bytes, model_limit_bytes; /* … and on the one that trains; the same values on one device */
     /* What the drivers measure for all programs together, at most a second old; memory_bytes 0: not available. */
     struct mx_device_load data_load, model_load;
-    double variation;                 /* of the time per frame in the last complete window; 0: there was none */
+    double variation;                 /* of the time per frame in the last complete window; NAN: there was none */
     char leak[MX_BUDGET_OWNER_BYTES]; /* owner of growing memory, reported once per episode; "": none */
     uint64_t leak_bytes;              /* its growth over the window of the budget */
 };
@@ -48,7 +48,7 @@ struct mx_flow_watch {
     /* This window: time per frame, frames per step, and the statistics when it began. */
     struct mx_tally frame_ns, frames;
     struct mx_pipeline_stats begin;
-    double variation; /* of the last window */
+    double variation; /* of the last window; NAN: there was none */
     int told;         /* the cause of the last warning, until it may be repeated; -1: none */
     uint64_t told_ns; /* when it was given */
 };
