@@ -307,8 +307,8 @@ const mxPage = (() => {
     ]);
     closeup(box);
     const flow = D.run && D.run.flow;
-    if (two() && flow && flow.transfer > 0)
-      box.append(make('p', {class: 'hint'}, say('hidden', L.percent(flow.transfer_hidden))));
+    if (two() && flow && flow.transfer > 0 && good(flow.transfer_overlap))
+      box.append(make('p', {class: 'hint'}, say('hidden', L.percent(flow.transfer_overlap))));
     return true;
   });
 

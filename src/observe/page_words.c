@@ -63,7 +63,7 @@ const struct mx_page_word mx_page_words[] = {
     {"stage_1", "process"},
     {"stage_2", "transfer"},
     {"stage_3", "train"},
-    {"hidden", "{0} of the time of transfers lay behind training."},
+    {"hidden", "{0} of the transfer time passed while the model trained."},
     {"memory", "Memory against limits"},
     {"memory_used", "{0} of {1} ({2})"},
     {"peak", "at most {0}"},

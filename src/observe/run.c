@@ -143,7 +143,7 @@ static void flow_put(const struct mx_run *run, struct mx_string *out)
     mx_json_number(out, "model_busy", share(s->model_busy_ns, s->wall_ns));
     mx_json_number(out, "data_wait", share(s->data_wait_ns, s->wall_ns));
     mx_json_number(out, "transfer", share(s->transfer_ns, s->wall_ns));
-    mx_json_number(out, "transfer_hidden", share(s->transfer_hidden_ns, s->transfer_ns));
+    mx_json_number(out, "transfer_overlap", share(s->transfer_hidden_ns, s->transfer_ns));
     tally_put(out, "step_ms", &s->step_ns);
     mx_json_begin(out, "stages", '{');
     for (int k = 0; k < MX_STAGES; k++) {

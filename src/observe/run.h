@@ -21,7 +21,7 @@
  *         "owners": {"parameters": bytes, …} (on the device)}]
  *     "flow": of the steps since this start; null before the first one has ended: {"batches", "wall_ms",
  *         "data_busy", "model_busy", "data_wait", "transfer" (shares of the wall),
- *         "transfer_hidden" (of the transfer, while the model trained), "step_ms": tally,
+ *         "transfer_overlap" (of the transfer: while the model trained), "step_ms": tally,
  *         "stages": {"load", "process", "transfer", "train": {"batch_ms": tally, "cpu_ms", "blocked_ms" (of a batch, by
  *         the thread of the stage: struct mx_stage_stats), "wait_input_ms", "wait_output_ms"}},
  *         "workers"}; a tally is {"mean", "deviation", "least", "most"}

@@ -15,10 +15,11 @@
  * Busy and wait are shares (0 to 1) of the last steps; loaded, prepared and arrived are the batches waiting at each
  * stage; bytes are what both devices use (train/flow_watch.h), each with its limit; arrived_limit 0 means that one
  * device does everything. "transfer" is the share of time during which batches were moving between the devices,
- * "transfer_hidden" the share during which the model trained meanwhile. "steps" is the last planned step of the run,
- * "time" the end of the step in seconds since 1970. A step in which growing memory is found also has "leak":"owner" and
- * "leak_bytes". If a device's driver reports them (NVML), "data_driver_busy", "data_driver_bytes", "model_driver_busy"
- * and "model_driver_bytes" say how busy it is and how much of its memory all programs together use.
+ * "transfer_hidden" the share of time during which they were and the model trained. "variation" is that of the last whole
+ * window of steps, null before there is one. "steps" is the last planned step of the run, "time" the end of the step in
+ * seconds since 1970. A step in which growing memory is found also has "leak":"owner" and "leak_bytes". If a device's
+ * driver reports them (NVML), "data_driver_busy", "data_driver_bytes", "model_driver_busy" and "model_driver_bytes" say
+ * how busy it is and how much of its memory all programs together use.
  *
  * Numbers are the shortest that read back to the same bits; numbers that are not finite are null. All keys of a step
  * from "step_ms" on are timings; everything before them is the same in an interrupted and an uninterrupted run. Each
