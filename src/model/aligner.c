@@ -104,7 +104,7 @@ int mx_model_means(struct mx_model *model, struct mx_stream *stream, struct mx_s
     int rc = 0;
     MX_TRY(mx_model_batch_check(model, batch, true));
     MX_TRY(mx_adapters_merge(&pass.base));
-    MX_TRY(mx_speaker_forward(&pass));
+    MX_TRY(mx_model_speaker_forward(&pass));
     MX_TRY(mx_encoder_forward(&pass));
     MX_TRY(mx_linear_forward(&pass.base, &mean, &batch->tokens, model->memory.states, means, NULL));
 out:

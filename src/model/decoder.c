@@ -81,7 +81,7 @@ static int input_backward(const struct mx_model_pass *pass)
                                                                            .segments = frames->count,
                                                                            .rows = frames->rows,
                                                                            .n = width}));
-    MX_TRY(mx_speaker_row_backward(pass, false));
+    MX_TRY(mx_model_speaker_row_backward(pass, false));
 out:
     return rc;
 }

@@ -108,7 +108,7 @@ static int input_backward(const struct mx_model_pass *pass)
                                                         .n = width,
                                                         .vocabulary = model->config.languages,
                                                         .factor = 1}));
-    MX_TRY(mx_speaker_row_backward(pass, true));
+    MX_TRY(mx_model_speaker_row_backward(pass, true));
 out:
     return rc;
 }

@@ -143,12 +143,12 @@ int mx_stack_backward(const struct mx_model_pass *pass, const struct mx_stack *s
 
 /* ---- parts ---- */
 
-int mx_speaker_forward(
+int mx_model_speaker_forward(
     const struct mx_model_pass *pass); /* reference mel → speaker.vector, .encoder_row, .decoder_row */
 /* Adds the gradient of encoder_row (`encoder` true) or decoder_row, read from speaker.drow, to that of the vector. Call
  * it for the decoder first. */
-int mx_speaker_row_backward(const struct mx_model_pass *pass, bool encoder);
-int mx_speaker_backward(const struct mx_model_pass *pass); /* speaker.dvector → parameters */
+int mx_model_speaker_row_backward(const struct mx_model_pass *pass, bool encoder);
+int mx_model_speaker_backward(const struct mx_model_pass *pass); /* speaker.dvector → parameters */
 
 int mx_encoder_forward(const struct mx_model_pass *pass);  /* tokens, languages, encoder_row → states */
 int mx_encoder_backward(const struct mx_model_pass *pass); /* dstates → parameters, speaker.dvector */

@@ -212,7 +212,7 @@ static int teach_forward(const struct mx_model_pass *pass, bool backward)
 {
     const struct mx_memory *m = &pass->model->memory;
     int rc = 0;
-    MX_TRY(mx_speaker_forward(pass));
+    MX_TRY(mx_model_speaker_forward(pass));
     MX_TRY(mx_encoder_forward(pass));
     MX_TRY(mx_aligner_forward(pass));
     for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
@@ -241,7 +241,7 @@ static int teach_backward(const struct mx_model_pass *pass)
     if (reach->aligner) MX_TRY(mx_aligner_backward(pass));
     if (reach->encoder) MX_TRY(mx_encoder_backward(pass));
     MX_TRY(mx_pass_ready(&pass->base, at->encoder.mean_weight));
-    if (reach->speaker) MX_TRY(mx_speaker_backward(pass));
+    if (reach->speaker) MX_TRY(mx_model_speaker_backward(pass));
     MX_TRY(mx_pass_complete(&pass->base));
 out:
     return rc;

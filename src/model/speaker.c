@@ -83,7 +83,7 @@ out:
     return rc;
 }
 
-int mx_speaker_forward(const struct mx_model_pass *pass)
+int mx_model_speaker_forward(const struct mx_model_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged sequences = one_each(pass);
@@ -116,7 +116,7 @@ out:
     return rc;
 }
 
-int mx_speaker_row_backward(const struct mx_model_pass *pass, bool encoder)
+int mx_model_speaker_row_backward(const struct mx_model_pass *pass, bool encoder)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged sequences = one_each(pass);
@@ -127,7 +127,7 @@ int mx_speaker_row_backward(const struct mx_model_pass *pass, bool encoder)
                               &(struct mx_epilogue){.accumulate = encoder});
 }
 
-int mx_speaker_backward(const struct mx_model_pass *pass)
+int mx_model_speaker_backward(const struct mx_model_pass *pass)
 {
     const struct mx_speaker_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged *rows = &pass->batch->references;

@@ -82,7 +82,7 @@ static int speak_encode(const struct mx_model_pass *pass, const struct mx_speech
     const struct mx_ragged *tokens = &pass->batch->tokens;
     const struct mx_predictor_memory *p = model->memory.predictors;
     int rc = 0;
-    MX_TRY(mx_speaker_forward(pass));
+    MX_TRY(mx_model_speaker_forward(pass));
     MX_TRY(mx_encoder_forward(pass));
     for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
     MX_TRY(mx_copy_download(pass->base.stream, model->logs, p[MX_PREDICT_DURATION].out, (size_t)tokens->rows * 4));
