@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The engine with a voice of random weights (support/voice_rig.h): a piece sounds the same alone, in any company, in any
- * order and in parts of any size, bit for bit, with a vocoder and by Griffin–Lim.
+ * order and in parts of any size, bit for bit, with a vocoder and by Griffin–Lim. And a text sounds the same whoever
+ * speaks it: the C API (which synth uses), the service, and the samples of a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,8 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "myxtts/error.h"
+#include "serve/service.h"
+#include "speech/speaker.h"
 #include "speech/voice_internal.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
@@ -52,6 +55,7 @@ static void pieces_make(struct fixture *f)
                                                .count = count,
                                                .speed = speeds[i],
                                                .pitch_semitones = semitones[i],
+                                               .volume = 1,
                                                .voice = i % 3 == 0 ? NULL : f->vectors[i % 3 - 1],
                                                .seed = (uint64_t)(i / 2)};
     }
@@ -93,19 +97,21 @@ static struct mx_speak *engine(struct fixture *f, int which, int32_t pieces)
     return speak;
 }
 
-/* The sound of a spoken piece in parts of `frames`. */
+/* The samples of a spoken piece in parts of `frames`, `room` at a time. */
+static int64_t sound_in(struct mx_speak *speak, int32_t piece, int64_t frames, size_t room, float *to)
+{
+    size_t all = 0, count;
+    must(mx_speak_sound_begin(speak, piece));
+    do {
+        must(mx_speak_sound_next(speak, frames, to + all, room < SAMPLES_MAX - all ? room : SAMPLES_MAX - all, &count));
+        all += count;
+    } while (count > 0);
+    return (int64_t)all;
+}
+
 static int64_t sound(struct mx_speak *speak, int32_t piece, int64_t frames, float *to)
 {
-    int64_t all = 0, count;
-    const float *audio;
-    must(mx_speak_sound_begin(speak, piece));
-    for (;;) {
-        must(mx_speak_sound_next(speak, frames, &audio, &count));
-        if (count == 0) return all;
-        assert_true(all + count <= SAMPLES_MAX);
-        memcpy(to + all, audio, (size_t)count * sizeof *to);
-        all += count;
-    }
+    return sound_in(speak, piece, frames, SAMPLES_MAX, to);
 }
 
 static void alone_make(struct fixture *f, int which)
@@ -176,6 +182,126 @@ static void options_matter(void **state)
     mx_speak_destroy(speak);
 }
 
+/* The silence around a sound, and its volume, do not change it, and come out in the same way from buffers of any size. */
+static void silence_and_volume(void **state)
+{
+    enum { BEFORE = 441, AFTER = 1323 }; /* 20 and 60 ms */
+    static const size_t rooms[] = {1, 100, 440, 441, 442, 4096, SAMPLES_MAX};
+    struct fixture *const f = *state;
+    for (int which = 0; which < 2; which++) {
+        struct mx_speak *const speak = engine(f, which, 1);
+        struct mx_speak_piece piece = f->pieces[1];
+        int32_t count = 1;
+        alone_make(f, which);
+        piece.before_ms = 20;
+        piece.pause_ms = 60;
+        piece.volume = 0.3;
+        must(mx_speak_pieces(speak, &piece, &count));
+        const struct mx_speak_length length = mx_speak_length(speak, 0);
+        assert_int_equal(length.before, BEFORE);
+        assert_int_equal(length.sound, f->samples[1]);
+        assert_int_equal(length.after, AFTER);
+        assert_int_equal(mx_speak_samples(speak, 0), BEFORE + f->samples[1] + AFTER);
+        for (size_t r = 0; r < sizeof rooms / sizeof *rooms; r++) {
+            memset(f->again, 1, sizeof f->again);
+            assert_int_equal(sound_in(speak, 0, 9, rooms[r], f->again), mx_speak_samples(speak, 0));
+            for (int64_t i = 0; i < BEFORE + f->samples[1] + AFTER; i++) {
+                const bool silent = i < BEFORE || i >= BEFORE + f->samples[1];
+                assert_true(f->again[i] == (silent ? 0 : 0.3f * f->alone[1][i - BEFORE]));
+            }
+        }
+        mx_speak_destroy(speak);
+    }
+}
+
+/* ---- texts ---- */
+
+static const char story[] = "one two three, four. five six seven eight nine?\n\nten eleven. twelve thirteen fourteen!";
+
+/* As mx_service_read gives it. */
+static float *service_speak(const char *path, size_t *count)
+{
+    struct mx_service_options options = MX_SERVICE_OPTIONS_DEFAULT;
+    struct mx_service_text how = MX_SERVICE_TEXT_DEFAULT;
+    struct mx_service *service;
+    struct mx_service_job *job;
+    float *const samples = mx_alloc(SAMPLES_MAX * 4, sizeof *samples);
+    size_t more;
+    int rc;
+    options.voices = &path;
+    options.voice_count = 1;
+    how.seed = 3;
+    assert_non_null(samples);
+    must(mx_service_open(&options, &service));
+    must(mx_service_begin(service, &how, &job));
+    must(mx_service_add(job, story, sizeof story - 1));
+    must(mx_service_finish(job));
+    *count = 0;
+    while ((rc = mx_service_read(job, samples + *count, SAMPLES_MAX * 4 - *count, &more, -1)) > 0) *count += more;
+    must(rc);
+    mx_service_end(job);
+    mx_service_close(service);
+    return samples;
+}
+
+static float *speaker_speak(struct mx_voice *voice, size_t *count)
+{
+    struct mx_speaking how = MX_SPEAKING_DEFAULT;
+    struct mx_speaker *speaker;
+    float *samples;
+    how.seed = 3;
+    must(mx_speaker_create(voice, &speaker));
+    must(mx_speaker_begin(speaker, story, sizeof story - 1, &how));
+    must(mx_speaker_rest(speaker, &samples, count));
+    mx_speaker_destroy(speaker);
+    return samples;
+}
+
+/* As src/run/samples.c does it: with an engine of another size, whose sounds are made as a whole. */
+static float *sample_speak(struct mx_voice *voice, size_t *count)
+{
+    const struct mx_model_capacity room = {
+        .sequences = 3, .tokens = 300, .frames = 4800, .references = 60, .longest_tokens = 200};
+    const struct mx_speak_sound sound = {.vocoder = voice->vocoder.loaded ? &voice->vocoder.config : NULL,
+                                         .vocoder_parameters = mx_slice_at(voice->vocoder.weights, 0),
+                                         .rounds = voice->rounds,
+                                         .projections = voice->projections};
+    struct mx_speak *speak;
+    struct mx_speaker *speaker;
+    struct mx_speak_script *script;
+    const float *vector;
+    float *samples;
+    must(mx_voice_vector(voice, NULL, &vector));
+    must(mx_voice_engine_create(voice, &room, &sound, &speak));
+    must(mx_speaker_create_on(speak, &speaker));
+    const struct mx_speak_script_options how = mx_speak_script_options_of(speak);
+    must(mx_speak_script_open(&how, story, sizeof story - 1, &script));
+    mx_speaker_begin_script(speaker, script, vector, 3);
+    must(mx_speaker_rest(speaker, &samples, count));
+    mx_speaker_destroy(speaker);
+    mx_speak_destroy(speak);
+    return samples;
+}
+
+static void one_sound_of_a_text(void **state)
+{
+    struct fixture *const f = *state;
+    for (int which = 0; which < 2; which++) {
+        struct mx_voice *voice;
+        size_t counts[3];
+        must(mx_voice_open(f->path[which], NULL, &voice));
+        float *const sounds[] = {speaker_speak(voice, &counts[0]), service_speak(f->path[which], &counts[1]),
+                                 sample_speak(voice, &counts[2])};
+        assert_true(counts[0] > 22050);
+        for (int i = 1; i < 3; i++) {
+            assert_int_equal(counts[i], counts[0]);
+            assert_memory_equal(sounds[i], sounds[0], counts[0] * sizeof(float));
+        }
+        for (int i = 0; i < 3; i++) mx_free(sounds[i]);
+        mx_voice_close(voice);
+    }
+}
+
 /* Fewer pieces are spoken where they do not fit together, and at least one. */
 static void little_room(void **state)
 {
@@ -210,8 +336,8 @@ static void refusals(void **state)
     struct mx_speak *const speak = engine(f, 0, 2);
     struct mx_speak_piece wrong[7];
     const int32_t unknown[] = {MX_TOKEN_BOS, 1000, MX_TOKEN_EOS}, negative[] = {MX_TOKEN_BOS, -1, MX_TOKEN_EOS};
-    const float *audio;
-    int64_t samples;
+    float audio[10];
+    size_t samples;
     for (int i = 0; i < 7; i++) wrong[i] = f->pieces[0];
     wrong[0].speed = 0;
     wrong[1].pitch_semitones = 25;
@@ -231,23 +357,21 @@ static void refusals(void **state)
     }
     int32_t none = 0;
     assert_int_equal(mx_speak_pieces(speak, f->pieces, &none), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_speak_sound_next(speak, 10, &audio, &samples), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_speak_sound_next(speak, 10, audio, 10, &samples), MX_ERR_ARGUMENT);
     int32_t one = 1;
     must(mx_speak_pieces(speak, f->pieces, &one));
     assert_int_equal(mx_speak_sound_begin(speak, 1), MX_ERR_ARGUMENT);
     assert_int_equal(mx_speak_sound_begin(speak, -1), MX_ERR_ARGUMENT);
     must(mx_speak_sound_begin(speak, 0));
-    assert_int_equal(mx_speak_sound_next(speak, 0, &audio, &samples), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_speak_sound_next(speak, 0, audio, 10, &samples), MX_ERR_ARGUMENT);
     mx_speak_destroy(speak);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_in_company),
-        cmocka_unit_test(options_matter),
-        cmocka_unit_test(little_room),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(same_in_company),     cmocka_unit_test(options_matter), cmocka_unit_test(silence_and_volume),
+        cmocka_unit_test(one_sound_of_a_text), cmocka_unit_test(little_room),    cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

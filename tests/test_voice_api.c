@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "corpus/audio.h"
+#include "speech/speaker.h"
 #include "speech/voice_internal.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
@@ -118,26 +119,40 @@ static bool differs(const struct speech *a, const struct speech *b)
     return a->count != b->count || memcmp(a->samples, b->samples, a->count * sizeof *a->samples) != 0;
 }
 
-/* What the engine says to the whole text, without the API. */
-static void expect_whole(struct mx_voice *voice, const struct speech *speech, const struct mx_speak_options *options)
+/* What an engine says to the whole text with a vector (NULL: that of the first speaker). */
+static void expect_whole(struct mx_voice *voice, const struct speech *speech, const struct mx_speak_script_options *how,
+                         const float *vector, uint64_t seed)
 {
     const struct mx_model_capacity room = mx_voice_room(3);
-    struct mx_speak_result result;
+    struct mx_speak_script *script;
+    struct mx_speaker *speaker;
     struct mx_speak *speak;
+    float *samples;
+    size_t count;
+    if (vector == NULL) must(mx_voice_vector(voice, NULL, &vector));
     must(mx_voice_speak_create(voice, &room, &speak));
-    must(mx_speak_text(speak, story, strlen(story), options, &result));
-    same(speech, result.audio, result.count);
-    mx_speak_result_release(&result);
+    must(mx_speaker_create_on(speak, &speaker));
+    struct mx_speak_script_options options = mx_speak_script_options_of(speak);
+    if (how != NULL) {
+        options.speed = how->speed;
+        options.pitch_semitones = how->pitch_semitones;
+    }
+    must(mx_speak_script_open(&options, story, strlen(story), &script));
+    mx_speaker_begin_script(speaker, script, vector, seed);
+    must(mx_speaker_rest(speaker, &samples, &count));
+    same(speech, samples, count);
+    mx_free(samples);
+    mx_speaker_destroy(speaker);
     mx_speak_destroy(speak);
 }
 
 static void a_loop_loses_nothing(void **state)
 {
     struct fixture *const f = *state;
-    struct mx_speak_options whole = MX_SPEAK_OPTIONS_DEFAULT;
+    struct mx_speak_script_options whole = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
     struct speech speech = say(f->speaker, story, NULL);
     assert_true(speech.chunks > 5); /* more than pieces */
-    expect_whole(f->voice, &speech, &whole);
+    expect_whole(f->voice, &speech, NULL, NULL, 0);
     assert_int_equal(mx_speaker_report(f->speaker)->samples, speech.count);
     assert_int_equal(mx_speaker_report(f->speaker)->pieces, 5);
     assert_int_equal(mx_speaker_report(f->speaker)->pieces_done, 5);
@@ -146,23 +161,22 @@ static void a_loop_loses_nothing(void **state)
     struct mx_speaking how = MX_SPEAKING_DEFAULT;
     how.speed = whole.speed = 1.3;
     how.pitch_semitones = whole.pitch_semitones = -4;
-    how.seed = whole.seed = 77;
+    how.seed = 77;
     how.language = "en";
     speech = say(f->speaker, story, &how);
-    expect_whole(f->voice, &speech, &whole);
+    expect_whole(f->voice, &speech, &whole, NULL, 77);
     free(speech.samples);
 }
 
 static void griffin_lim_too(void **state)
 {
     struct fixture *const f = *state;
-    const struct mx_speak_options whole = MX_SPEAK_OPTIONS_DEFAULT;
     struct mx_voice *voice;
     struct mx_speaker *speaker;
     must(mx_voice_open(f->plain, &quick, &voice));
     must(mx_speaker_create(voice, &speaker));
     struct speech speech = say(speaker, story, NULL);
-    expect_whole(voice, &speech, &whole);
+    expect_whole(voice, &speech, NULL, NULL, 0);
     free(speech.samples);
     mx_speaker_destroy(speaker);
     mx_voice_close(voice);
@@ -258,13 +272,13 @@ static void references(void **state)
 {
     struct fixture *const f = *state;
     struct mx_speaking how = MX_SPEAKING_DEFAULT;
-    struct mx_speak_options whole = MX_SPEAK_OPTIONS_DEFAULT;
     struct mx_audio_reader *reader;
     struct mx_audio_report report;
     const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     const struct mx_model_capacity room = mx_voice_room(1);
     const float *samples;
-    float *mel, tone[24000];
+    float *mel, tone[24000], vector[64];
+    int32_t frames;
     size_t count;
     struct mx_speak *speak;
     struct speech nobody = say(f->speaker, story, NULL);
@@ -277,11 +291,12 @@ static void references(void **state)
     must(mx_audio_reader_create(&reader));
     must(mx_audio_load(reader, f->tone, &reading, &samples, &count, &report));
     must(mx_voice_speak_create(f->voice, &room, &speak));
-    must(mx_speak_reference(speak, samples, count, &mel, &whole.reference_frames));
+    must(mx_speak_reference(speak, samples, count, &mel, &frames));
+    must(mx_speak_vector(speak, mel, frames, vector));
+    assert_true((size_t)mx_model_config(mx_speak_voice(speak)->model)->size.width <= sizeof vector / sizeof *vector);
     mx_speak_destroy(speak);
     mx_audio_reader_destroy(reader);
-    whole.reference = mel;
-    expect_whole(f->voice, &file, &whole);
+    expect_whole(f->voice, &file, NULL, vector, 0);
     mx_free(mel);
     /* The same samples, from memory. */
     SF_INFO info = {0};

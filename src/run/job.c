@@ -563,6 +563,7 @@ void mx_job_close(struct mx_job *job)
 {
     const struct mx_error failure = *mx_error_last(); /* why it ends, whatever is said about files meanwhile */
     mx_metrics_close(job->metrics);
+    mx_speaker_destroy(job->speaker);
     mx_speak_destroy(job->speak);
     mx_extract_destroy(job->pictures);
     mx_dataset_reader_destroy(job->sample_reader);

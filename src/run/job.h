@@ -35,7 +35,7 @@
 #include "run/device_pair.h"
 #include "run/folder.h"
 #include "run/settings.h"
-#include "speech/speak.h"
+#include "speech/speaker.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
 
@@ -101,6 +101,7 @@ struct mx_job {
     struct mx_job_observer *observer;        /* while it runs; observer.h */
     struct mx_progress *progress;            /* while it runs: the status line */
     struct mx_speak *speak;                  /* for samples; NULL: none are spoken */
+    struct mx_speaker *speaker;              /* on it */
     struct mx_extract *pictures;             /* for the mels of the samples; NULL likewise */
     struct mx_dataset_reader *sample_reader; /* of their recordings */
     float *host; /* arrays of all networks on their way to or from a checkpoint: of each [floats] and [3, learned] */

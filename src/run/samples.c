@@ -29,6 +29,11 @@
 #define BACKGROUND 0x14141C
 #define PIECE      256 /* frames of a picture that are made at once: its memory does not grow with the sound */
 
+struct sound {
+    float *samples; /* [count] */
+    size_t count;
+};
+
 static bool samples_wanted(const struct mx_job *job, uint32_t validation)
 {
     return mx_dataset_kind(job->dataset) == MX_PACKED_AUDIO && job->settings.training.samples > 0 && validation > 0 &&
@@ -106,6 +111,7 @@ int mx_job_samples_open(struct mx_job *job)
     sound.vocoder_parameters = voice.vocoder;
     sound.vocoder_frozen = voice.vocoder_frozen;
     MX_TRY(mx_speak_create(&parts, &sound, &job->speak));
+    MX_TRY(mx_speaker_create_on(job->speak, &job->speaker));
     MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
     MX_TRY(mx_dataset_reader_create(job->dataset, &job->sample_reader));
 out:
@@ -113,7 +119,7 @@ out:
 }
 
 /* The mel [frames, bands] of a sound, a piece after the other. */
-static int mel_make(struct mx_job *job, const struct mx_speak_result *sound, int32_t frames, float *mel)
+static int mel_make(struct mx_job *job, const struct sound *sound, int32_t frames, float *mel)
 {
     int rc = 0;
     struct mx_extract_features features;
@@ -125,7 +131,7 @@ static int mel_make(struct mx_job *job, const struct mx_speak_result *sound, int
         const int64_t first = at > margin ? at - margin : 0, end = at + PIECE < frames ? at + PIECE : frames;
         const int64_t behind = (end + margin) * hop, count = (int64_t)sound->count;
         const int32_t offsets[] = {0, (int32_t)((behind < count ? behind : count) - first * hop)};
-        const struct mx_extract_batch batch = {.audio = sound->audio + first * hop, .offsets = offsets, .count = 1};
+        const struct mx_extract_batch batch = {.audio = sound->samples + first * hop, .offsets = offsets, .count = 1};
         MX_TRY(mx_extract_submit(job->pictures, voice.stream, &batch, &features));
         MX_TRY(mx_extract_read(job->pictures, voice.stream, piece, NULL, NULL));
         memcpy(mel + at * bands, piece + (at - first) * bands, (size_t)((end - at) * bands) * sizeof *mel);
@@ -137,7 +143,7 @@ out:
 }
 
 /* The mel of a sound as a picture. */
-static int picture_write(struct mx_job *job, const struct mx_speak_result *sound, const char *path)
+static int picture_write(struct mx_job *job, const struct sound *sound, const char *path)
 {
     int rc = 0;
     float *mel = NULL;
@@ -158,13 +164,13 @@ out:
     return rc;
 }
 
-static int sound_write(struct mx_job *job, const struct mx_speak_result *sound, const char *folder, uint32_t number)
+static int sound_write(struct mx_job *job, const struct sound *sound, const char *folder, uint32_t number)
 {
     int rc = 0;
     char *const wav = mx_format("%s/%03" PRIu32 ".wav", folder, number);
     char *const png = mx_format("%s/%03" PRIu32 ".png", folder, number);
     if (wav == NULL || png == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_wav_write(wav, sound->audio, sound->count, mx_recipe_default.rate, MX_WAV_PCM16));
+    MX_TRY(mx_wav_write(wav, sound->samples, sound->count, mx_recipe_default.rate, MX_WAV_PCM16));
     MX_TRY(picture_write(job, sound, png));
 out:
     mx_free(wav);
@@ -186,13 +192,34 @@ out:
     return rc;
 }
 
+/* Speaks a text with the voice of a recording. */
+static int text_speak(struct mx_job *job, const struct mx_dataset_item *item, struct sound *sound)
+{
+    int rc = 0;
+    int32_t frames;
+    float *reference = NULL, *vector = NULL;
+    const struct mx_speak_script_options how = mx_speak_script_options_of(job->speak);
+    struct mx_speak_script *script;
+    const char *warning;
+    MX_TRY(mx_speak_reference(job->speak, item->samples, item->sample_count, &reference, &frames));
+    vector = mx_alloc((size_t)job->options.model.size.width, sizeof *vector);
+    if (vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_speak_vector(job->speak, reference, frames, vector));
+    MX_TRY(mx_speak_script_open(&how, item->text, strlen(item->text), &script));
+    mx_speaker_begin_script(job->speaker, script, vector, job->options.seed);
+    MX_TRY(mx_speaker_rest(job->speaker, &sound->samples, &sound->count));
+    for (size_t i = 0; (warning = mx_speaker_warning(job->speaker, i)) != NULL; i++) mx_warn("%s", warning);
+out:
+    mx_free(vector);
+    mx_free(reference);
+    return rc;
+}
+
 static int sample_speak(struct mx_job *job, uint32_t utterance, const char *folder, uint32_t number)
 {
     int rc = 0;
     struct mx_dataset_item item;
-    struct mx_speak_options how = MX_SPEAK_OPTIONS_DEFAULT;
-    struct mx_speak_result sound = {0};
-    float *reference = NULL;
+    struct sound sound = {0};
     rc = mx_dataset_load(job->sample_reader, utterance, &item);
     if (rc < 0 && item.reject != MX_REJECT_NONE) {
         mx_error_clear();
@@ -202,10 +229,7 @@ static int sample_speak(struct mx_job *job, uint32_t utterance, const char *fold
     }
     MX_TRY(rc);
     MX_TRY(recording_keep(job, &item, number));
-    MX_TRY(mx_speak_reference(job->speak, item.samples, item.sample_count, &reference, &how.reference_frames));
-    how.reference = reference;
-    how.seed = job->options.seed;
-    rc = mx_speak_text(job->speak, item.text, strlen(item.text), &how, &sound);
+    rc = text_speak(job, &item, &sound);
     if (rc == MX_ERR_ARGUMENT) {
         mx_info("sample %s could not be spoken: %s", item.id, mx_error_last()->message);
         mx_error_clear();
@@ -215,8 +239,7 @@ static int sample_speak(struct mx_job *job, uint32_t utterance, const char *fold
     MX_TRY(rc);
     if (sound.count > 0) MX_TRY(sound_write(job, &sound, folder, number));
 out:
-    mx_speak_result_release(&sound);
-    mx_free(reference);
+    mx_free(sound.samples);
     return rc;
 }
 

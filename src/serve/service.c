@@ -125,7 +125,6 @@ static int place_open(struct mx_service *s, struct mx_service_engine *e, const c
     }
     MX_TRY(mx_voice_open(path, &how, &place->voice));
     MX_TRY(mx_voice_speak_create(place->voice, &room, &place->speak));
-    e->longest_tokens = room.longest_tokens;
 out:
     mx_free(part);
     return rc;

@@ -36,12 +36,9 @@ struct mx_service_block {
 /* A piece of text, ready for the network. */
 struct mx_service_item {
     struct mx_service_block *block; /* for its sound; owned until a worker takes the item */
-    int32_t *tokens;                /* owned */
-    int32_t count, language;
-    double speed, pitch_semitones, volume;
-    size_t before, after; /* samples of silence */
-    const float *vector;  /* of the speaker; belongs to the voice */
-    uint64_t ready_ns;    /* since when it waits */
+    int32_t *tokens;                /* owned: those of the piece, … */
+    struct mx_speak_piece piece;    /* … whose vector belongs to the voice */
+    uint64_t ready_ns;              /* since when it waits */
 };
 
 /* A voice on the device of a worker. */
@@ -54,7 +51,6 @@ struct mx_service_place {
 struct mx_service_engine {
     struct mx_service_voice facts;
     struct mx_service_place places[MX_SERVICE_WORKERS_MAX + 1]; /* the one after the last: express */
-    int32_t longest_tokens;
     char *id;
     const char **languages, **speakers;
 };

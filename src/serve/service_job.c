@@ -164,15 +164,12 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     job->streaming = text->streaming && !text->ssml;
     job->starved = true;
     job->seed = text->seed;
-    job->how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
-    job->how.vocabulary = job->engine->places[0].voice->vocabulary;
+    job->how = mx_speak_script_options_of(job->engine->places[0].speak);
     job->how.ssml = text->ssml;
-    job->how.longest_tokens = (size_t)job->engine->longest_tokens;
     job->how.speed = text->speed;
     job->how.pitch_semitones = text->pitch_semitones;
     job->how.volume = text->volume;
     job->how.pause_scale = text->pause_scale;
-    job->how.voice_hz = mx_checkpoint_state(job->engine->places[0].voice->checkpoint)->normaliser.pitch_mean;
     MX_TRY(language_choose(job->engine, text->language, &job->how.language));
     struct mx_speak_script_options plain = job->how;
     plain.ssml = false;                                    /* an empty text is none */
@@ -344,11 +341,6 @@ out:
     return rc;
 }
 
-static size_t silence(const struct mx_service_job *job, double ms)
-{
-    return (size_t)llround(ms * job->engine->facts.rate / 1000);
-}
-
 /* Makes the next item of the job: 1; 0: there is no text for one, now or ever. */
 static int item_make(struct mx_service_job *job, struct mx_service_item *out)
 {
@@ -365,20 +357,14 @@ static int item_make(struct mx_service_job *job, struct mx_service_item *out)
         if (more < 0) return more;
         script_close(job);
     }
-    *out = (struct mx_service_item){.count = item.count,
-                                    .language = item.language,
-                                    .speed = item.speed,
-                                    .pitch_semitones = item.pitch_semitones,
-                                    .volume = item.volume,
-                                    .before = silence(job, item.before_ms + job->script_gap_ms),
-                                    .after = silence(job, item.pause_ms),
-                                    .vector = job->vector};
+    *out = (struct mx_service_item){.piece = mx_speak_piece_of(&item, job->vector, job->seed)};
+    out->piece.before_ms += job->script_gap_ms;
     job->script_gap_ms = 0;
-    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->places[0].voice, item.speaker, &out->vector));
+    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->places[0].voice, item.speaker, &out->piece.voice));
     out->tokens = mx_alloc((size_t)item.count, sizeof *out->tokens);
     out->block = mx_alloc(1, sizeof *out->block);
     if (out->tokens == NULL || out->block == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    memcpy(out->tokens, item.tokens, (size_t)item.count * sizeof *out->tokens);
+    out->piece.tokens = memcpy(out->tokens, item.tokens, (size_t)item.count * sizeof *out->tokens);
     job->items_made++;
     return 1;
 out:

@@ -29,7 +29,6 @@
 #define FIRST_FRAMES 48   /* of the first part of a first piece: half a second, so that it leaves early … */
 #define OTHER_FRAMES 1024 /* … and of all other parts: larger ones need less time in all */
 #define WARM_TOKENS  100
-#define WARM_SYMBOL  MX_TOKEN_FIRST
 
 /* A piece of a job that a worker has. */
 struct work {
@@ -226,27 +225,17 @@ static void block_publish(struct mx_service_job *job, struct mx_service_block *b
 static int work_sound(struct work *w, struct mx_speak *speak, int32_t number, bool early)
 {
     struct mx_service_block *const block = w->item.block;
-    const struct mx_service_item *const item = &w->item;
-    const size_t end = item->before + (size_t)mx_speak_samples(speak, number);
-    const float volume = (float)item->volume;
-    size_t at = item->before;
+    const size_t end = (size_t)mx_speak_samples(speak, number);
+    size_t at = 0, count;
     int rc = 0;
     if (!job_alive(w->job)) return 0;
-    MX_TRY(block_make(w, end + item->after));
+    MX_TRY(block_make(w, end));
     MX_TRY(mx_speak_sound_begin(speak, number));
-    for (int64_t frames = early ? FIRST_FRAMES : OTHER_FRAMES;; frames = OTHER_FRAMES) {
-        const float *audio;
-        int64_t count;
-        MX_TRY(mx_speak_sound_next(speak, frames, &audio, &count));
-        if (count == 0) break;
-        if ((size_t)count > end - at) MX_RAISE(MX_ERR_INTERNAL, NULL, "a piece has more samples than its network said");
-        for (int64_t i = 0; i < count; i++) block->samples[at + (size_t)i] = volume * audio[i];
-        at += (size_t)count;
-        if (at < end) block_publish(w->job, block, at);
-        if (!job_alive(w->job)) return 0;
+    for (int64_t frames = early ? FIRST_FRAMES : OTHER_FRAMES; at < end && job_alive(w->job); frames = OTHER_FRAMES) {
+        MX_TRY(mx_speak_sound_next(speak, frames, block->samples + at, end - at, &count));
+        at += count;
+        block_publish(w->job, block, at);
     }
-    if (at != end) MX_RAISE(MX_ERR_INTERNAL, NULL, "a piece has fewer samples than its network said");
-    block_publish(w->job, block, block->count);
 out:
     return rc;
 }
@@ -259,16 +248,7 @@ static int batch_part(struct mx_service_worker *worker, struct batch *b, int at)
     struct mx_service *const s = worker->service;
     struct mx_speak *const speak = b->engine->places[worker->number].speak;
     int32_t count = b->count - at;
-    for (int32_t i = 0; i < count; i++) {
-        const struct work *const w = &b->works[at + i];
-        pieces[i] = (struct mx_speak_piece){.tokens = w->item.tokens,
-                                            .count = w->item.count,
-                                            .language = w->item.language,
-                                            .speed = w->item.speed,
-                                            .pitch_semitones = w->item.pitch_semitones,
-                                            .voice = w->item.vector,
-                                            .seed = w->job->seed};
-    }
+    for (int32_t i = 0; i < count; i++) pieces[i] = b->works[at + i].item.piece;
     int rc = mx_speak_pieces(speak, pieces, &count);
     if (rc < 0 && b->count - at > 1) {
         count = 1;
@@ -313,24 +293,9 @@ void *mx_service_worker_run(void *context)
 int mx_service_worker_warm(struct mx_service_worker *worker)
 {
     struct mx_service *const s = worker->service;
-    int32_t tokens[WARM_TOKENS];
-    struct mx_speak_piece pieces[MX_SERVICE_BATCH_LIMIT];
-    const float *audio;
     int rc = 0;
-    for (int i = 0; i < WARM_TOKENS; i++) tokens[i] = WARM_SYMBOL;
-    tokens[0] = MX_TOKEN_BOS;
-    tokens[WARM_TOKENS - 1] = MX_TOKEN_EOS;
-    for (size_t v = 0; v < s->options.voice_count; v++) {
-        struct mx_speak *const speak = s->engines[v].places[worker->number].speak;
-        int32_t count = worker->express ? 1 : s->options.batch_max;
-        int64_t samples;
-        for (int32_t i = 0; i < count; i++)
-            pieces[i] = (struct mx_speak_piece){.tokens = tokens, .count = WARM_TOKENS, .speed = 1};
-        MX_TRY(mx_speak_pieces(speak, pieces, &count));
-        MX_TRY(mx_speak_sound_begin(speak, 0));
-        do MX_TRY(mx_speak_sound_next(speak, OTHER_FRAMES, &audio, &samples));
-        while (samples > 0);
-    }
-out:
+    for (size_t v = 0; rc == 0 && v < s->options.voice_count; v++)
+        rc = mx_speak_warm(s->engines[v].places[worker->number].speak, worker->express ? 1 : s->options.batch_max,
+                           WARM_TOKENS);
     return rc;
 }

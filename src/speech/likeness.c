@@ -72,16 +72,14 @@ static double pitch_of(const struct mx_timbre *t)
 
 /* ---- the passage ---- */
 
-static int passage_open(const struct mx_speak_voice *voice, int32_t language, struct mx_speak_script **out)
+static int passage_open(const struct mx_speak *speak, int32_t language, struct mx_speak_script **out)
 {
-    struct mx_speak_script_options how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
-    const enum mx_language_id id = mx_vocabulary_language_at(voice->vocabulary, (size_t)language);
+    struct mx_speak_script_options how = mx_speak_script_options_of(speak);
+    const enum mx_language_id id = mx_vocabulary_language_at(how.vocabulary, (size_t)language);
     const char *const greeting = mx_language_sample(id);
     char text[256];
     const int length = snprintf(text, sizeof text, "%s " NUMBERS, greeting != NULL ? greeting : "");
-    how.vocabulary = voice->vocabulary;
     how.language = (int)id;
-    how.longest_tokens = (size_t)mx_model_capacity(voice->model)->longest_tokens;
     return mx_speak_script_open(&how, text, (size_t)length, out);
 }
 
@@ -90,18 +88,21 @@ static int piece_hear(struct mx_speak *speak, const struct mx_speak_piece *piece
 {
     int rc = 0;
     int32_t count = 1;
-    const float *audio;
-    int64_t samples;
+    float *audio = NULL;
     struct mx_heard heard = {0};
     const struct mx_speak_voice *const voice = mx_speak_voice(speak);
     MX_TRY(mx_speak_pieces(speak, piece, &count));
+    size_t samples = (size_t)mx_speak_samples(speak, 0);
+    audio = mx_alloc(samples, sizeof *audio);
+    if (audio == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_speak_sound_begin(speak, 0));
-    MX_TRY(mx_speak_sound_next(speak, mx_speak_samples(speak, 0) + 1, &audio, &samples)); /* more than frames: all */
+    MX_TRY(mx_speak_sound_next(speak, (int64_t)samples, audio, samples, &samples)); /* more than frames: all */
     if (samples == 0) goto out;
-    MX_TRY(mx_hear(voice, audio, (size_t)samples, true, &heard));
+    MX_TRY(mx_hear(voice, audio, samples, true, &heard));
     MX_TRY(mx_timbre_add(timbre, &heard, mx_model_config(voice->model)->bands, voice->normaliser.mel_deviation));
 out:
     mx_heard_release(&heard);
+    mx_free(audio);
     return rc;
 }
 
@@ -112,14 +113,11 @@ static int passage_hear(struct mx_speak *speak, const float *vector, int32_t lan
     int rc = 0, more;
     struct mx_speak_script *script = NULL;
     struct mx_speak_item item;
-    MX_TRY(passage_open(mx_speak_voice(speak), language, &script));
+    MX_TRY(passage_open(speak, language, &script));
     while ((more = mx_speak_script_next(script, &item)) > 0) {
-        const struct mx_speak_piece piece = {.tokens = item.tokens,
-                                             .count = item.count,
-                                             .language = item.language,
-                                             .speed = 1,
-                                             .voice = vector,
-                                             .likeness = likeness};
+        struct mx_speak_piece piece = mx_speak_piece_of(&item, vector, 0);
+        piece.pause_ms = 0; /* it listens to the sound alone */
+        piece.likeness = likeness;
         MX_TRY(piece_hear(speak, &piece, timbre));
     }
     MX_TRY(more);

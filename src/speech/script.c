@@ -456,6 +456,15 @@ struct mx_speak_script_counts mx_speak_script_counts(const struct mx_speak_scrip
     return s->counts;
 }
 
+char *mx_speak_unknown_text(const struct mx_unknown_count *unknown, char out[MX_SPEAK_UNKNOWN_BYTES])
+{
+    char name[MX_SYMBOL_NAME_BYTES];
+    snprintf(out, MX_SPEAK_UNKNOWN_BYTES, "the voice never learned %zu symbol%s left out; the first is %s",
+             unknown->count, unknown->count == 1 ? " of the text, which is" : "s of the text, which are",
+             mx_symbol_name(unknown->first, name));
+    return out;
+}
+
 int mx_speak_script_warn(struct mx_speak_script *s, const char *fmt, ...)
 {
     char text[512];

@@ -87,6 +87,10 @@ struct mx_speak_script_counts {
 };
 struct mx_speak_script_counts mx_speak_script_counts(const struct mx_speak_script *script);
 
+/* A warning about symbols that were left out. */
+#define MX_SPEAK_UNKNOWN_BYTES 160
+char *mx_speak_unknown_text(const struct mx_unknown_count *unknown, char out[MX_SPEAK_UNKNOWN_BYTES]);
+
 /* What a person should know about the text, such as SSML tags that were skipped: sentences without a full stop, all of
  * them known after opening. NULL: there is no warning of this number. */
 const char *mx_speak_script_warning(const struct mx_speak_script *script, size_t number);

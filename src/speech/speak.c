@@ -15,6 +15,18 @@
 
 #define OWNER "speech"
 
+#define WARM_TOKENS 100
+#define WARM_PIECES 64
+#define WARM_FRAMES 1024
+
+/* What is kept of a piece for its sound. */
+struct said {
+    uint64_t seed;
+    float volume;
+    int64_t before, after; /* samples of silence */
+    bool coloured;         /* it has one of the colours */
+};
+
 struct mx_speak {
     struct mx_speak_voice voice;
     struct mx_recipe recipe;
@@ -34,16 +46,17 @@ struct mx_speak {
     int32_t *token_offsets, *reference_offsets; /* [capacity.sequences + 1] */
     /* of each sequence of the batch */
     struct mx_speech_options *how;
-    uint64_t *seeds;
-    float *colours; /* [capacity.sequences, bands] … */
-    bool *coloured; /* … where it has one */
+    struct said *said;
+    float *colours; /* [capacity.sequences, bands] */
     /* what was spoken last */
     int32_t spoken; /* pieces */
     struct mx_speech speech;
     struct {
-        int32_t piece;       /* -1: none */
-        int64_t made, count; /* samples */
-    } now;                   /* whose sound is made */
+        int32_t piece;               /* -1: none */
+        struct mx_speak_length left; /* samples that were not written; of the sound, not made */
+        const float *part;           /* of its sound: what was made … */
+        int64_t part_left;           /* … and not written */
+    } now;                           /* whose samples are asked for */
 };
 
 static int voice_check(const struct mx_speak_voice *voice, const struct mx_recipe *recipe)
@@ -162,10 +175,9 @@ static int host_open(struct mx_speak *s)
     s->token_offsets = s->languages + sequences;
     s->reference_offsets = s->token_offsets + sequences + 1;
     s->how = mx_alloc(sequences, sizeof *s->how);
-    s->seeds = mx_alloc(sequences, sizeof *s->seeds);
+    s->said = mx_alloc(sequences, sizeof *s->said);
     s->colours = mx_alloc(sequences * (size_t)s->bands, sizeof *s->colours);
-    s->coloured = mx_alloc(sequences, sizeof *s->coloured);
-    if (s->how == NULL || s->seeds == NULL || s->colours == NULL || s->coloured == NULL) return MX_ERR_NO_MEMORY;
+    if (s->how == NULL || s->said == NULL || s->colours == NULL) return MX_ERR_NO_MEMORY;
     return 0;
 }
 
@@ -223,9 +235,8 @@ void mx_speak_destroy(struct mx_speak *s)
     mx_buffer_release(s->buffer);
     if (s->block != NULL) mx_host_release(s->voice.device, s->block);
     mx_free(s->how);
-    mx_free(s->seeds);
+    mx_free(s->said);
     mx_free(s->colours);
-    mx_free(s->coloured);
     if (s->voice.owned) {
         mx_model_destroy(s->voice.model);
         mx_stream_release(s->voice.stream);
@@ -309,6 +320,29 @@ out:
 
 /* ---- pieces ---- */
 
+struct mx_speak_piece mx_speak_piece_of(const struct mx_speak_item *item, const float *voice, uint64_t seed)
+{
+    return (struct mx_speak_piece){.tokens = item->tokens,
+                                   .count = item->count,
+                                   .language = item->language,
+                                   .speed = item->speed,
+                                   .pitch_semitones = item->pitch_semitones,
+                                   .volume = item->volume,
+                                   .before_ms = item->before_ms,
+                                   .pause_ms = item->pause_ms,
+                                   .voice = voice,
+                                   .seed = seed};
+}
+
+struct mx_speak_script_options mx_speak_script_options_of(const struct mx_speak *s)
+{
+    struct mx_speak_script_options how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
+    how.vocabulary = s->voice.vocabulary;
+    how.longest_tokens = (size_t)s->capacity.longest_tokens;
+    how.voice_hz = s->voice.normaliser.pitch_mean;
+    return how;
+}
+
 static int piece_check(const struct mx_speak *s, const struct mx_speak_piece *p)
 {
     const struct mx_model_config *const config = mx_model_config(s->voice.model);
@@ -353,6 +387,11 @@ static struct mx_speech_options speech_options(const struct mx_speak *s, const s
     return how;
 }
 
+static int64_t samples_of(const struct mx_speak *s, double ms)
+{
+    return llround(ms * s->recipe.rate / 1000);
+}
+
 /* Lays `count` pieces out as the batch and sends it. The host's arrays stay until the network has waited. */
 static int pieces_send(struct mx_speak *s, const struct mx_speak_piece *pieces, int32_t count)
 {
@@ -369,9 +408,12 @@ static int pieces_send(struct mx_speak *s, const struct mx_speak_piece *pieces, 
         s->token_offsets[i + 1] = s->token_offsets[i] + p->count;
         s->languages[i] = p->language;
         s->how[i] = speech_options(s, p);
-        s->seeds[i] = p->seed;
-        s->coloured[i] = p->likeness != NULL;
-        if (s->coloured[i])
+        s->said[i] = (struct said){.seed = p->seed,
+                                   .volume = (float)p->volume,
+                                   .before = samples_of(s, p->before_ms),
+                                   .after = samples_of(s, p->pause_ms),
+                                   .coloured = p->likeness != NULL};
+        if (s->said[i].coloured)
             memcpy(s->colours + (size_t)i * (size_t)s->bands, p->likeness->colour,
                    (size_t)s->bands * sizeof *s->colours);
         if (p->voice != NULL)
@@ -429,9 +471,17 @@ static int32_t piece_frames(const struct mx_speak *s, int32_t piece)
     return s->speech.frame_offsets[piece + 1] - s->speech.frame_offsets[piece];
 }
 
+struct mx_speak_length mx_speak_length(const struct mx_speak *s, int32_t piece)
+{
+    return (struct mx_speak_length){.before = s->said[piece].before,
+                                    .sound = mx_sound_samples(&s->recipe, piece_frames(s, piece)),
+                                    .after = s->said[piece].after};
+}
+
 int64_t mx_speak_samples(const struct mx_speak *s, int32_t piece)
 {
-    return mx_sound_samples(&s->recipe, piece_frames(s, piece));
+    const struct mx_speak_length length = mx_speak_length(s, piece);
+    return length.before + length.sound + length.after;
 }
 
 /* ---- sound ---- */
@@ -449,13 +499,13 @@ int mx_speak_sound_begin(struct mx_speak *s, int32_t piece)
     if (piece < 0 || piece >= s->spoken)
         return MX_FAIL(MX_ERR_ARGUMENT, "speak it with mx_speak_pieces first", "piece %d was not spoken", (int)piece);
     const float *const colour = s->colours + (size_t)piece * (size_t)s->bands;
-    mx_sound_seed_set(s->sound, s->seeds[piece]);
-    int rc = mx_sound_colour_set(s->sound, s->coloured[piece] ? colour : NULL);
+    mx_sound_seed_set(s->sound, s->said[piece].seed);
+    int rc = mx_sound_colour_set(s->sound, s->said[piece].coloured ? colour : NULL);
     if (rc == 0 && s->parts) rc = mx_sound_stream_begin(s->sound, piece_mel(s, piece), piece_frames(s, piece));
     if (rc < 0) return rc;
     s->now.piece = piece;
-    s->now.made = 0;
-    s->now.count = mx_speak_samples(s, piece);
+    s->now.left = mx_speak_length(s, piece);
+    s->now.part_left = 0;
     return 0;
 }
 
@@ -468,25 +518,72 @@ static void fade(float *audio, int64_t at, int64_t count, int64_t all, int rate)
         audio[k - at] *= ((float)(all - 1 - k) + 0.5f) / (float)length;
 }
 
-int mx_speak_sound_next(struct mx_speak *s, int64_t frames, const float **audio, int64_t *count)
+/* Makes the next part of the sound. */
+static int part_make(struct mx_speak *s, int64_t frames)
 {
+    const int64_t all = mx_speak_length(s, s->now.piece).sound;
     float *made = NULL;
+    int64_t count = all;
     int rc = 0;
-    *audio = NULL;
-    *count = 0;
-    if (s->now.piece < 0) return MX_FAIL(MX_ERR_ARGUMENT, "begin it with mx_speak_sound_begin", "no sound was begun");
     if (s->parts) {
-        MX_TRY(mx_sound_stream_next(s->sound, s->voice.stream, frames, &made, count));
-    } else if (s->now.made == 0) {
+        MX_TRY(mx_sound_stream_next(s->sound, s->voice.stream, frames, &made, &count));
+    } else {
         const int32_t offsets[] = {0, piece_frames(s, s->now.piece)};
         struct mx_sound_audio whole;
         MX_TRY(mx_sound_make(s->sound, s->voice.stream, piece_mel(s, s->now.piece), offsets, 1, &whole));
         made = whole.audio;
-        *count = s->now.count;
     }
-    fade(made, s->now.made, *count, s->now.count, s->recipe.rate);
-    s->now.made += *count;
-    *audio = made;
+    if (count < 1 || count > s->now.left.sound)
+        MX_RAISE(MX_ERR_INTERNAL, NULL, "a piece has other samples than its network said");
+    fade(made, all - s->now.left.sound, count, all, s->recipe.rate);
+    s->now.left.sound -= count;
+    s->now.part = made;
+    s->now.part_left = count;
+out:
+    return rc;
+}
+
+static size_t silence_write(float *to, size_t room, int64_t *left)
+{
+    const size_t count = (size_t)*left < room ? (size_t)*left : room;
+    if (count > 0) memset(to, 0, count * sizeof *to);
+    *left -= (int64_t)count;
+    return count;
+}
+
+int mx_speak_sound_next(struct mx_speak *s, int64_t frames, float *to, size_t room, size_t *count)
+{
+    struct mx_speak_length *const left = &s->now.left;
+    int rc = 0;
+    *count = 0;
+    if (s->now.piece < 0) return MX_FAIL(MX_ERR_ARGUMENT, "begin it with mx_speak_sound_begin", "no sound was begun");
+    size_t n = silence_write(to, room, &left->before);
+    if (n < room && s->now.part_left == 0 && left->sound > 0) MX_TRY(part_make(s, frames));
+    if (n < room && s->now.part_left > 0) {
+        const size_t more = (size_t)s->now.part_left < room - n ? (size_t)s->now.part_left : room - n;
+        const float volume = s->said[s->now.piece].volume;
+        for (size_t i = 0; i < more; i++) to[n + i] = volume * s->now.part[i];
+        s->now.part += more;
+        s->now.part_left -= (int64_t)more;
+        n += more;
+    }
+    if (s->now.part_left == 0 && left->sound == 0) n += silence_write(to + n, room - n, &left->after);
+    *count = n;
+out:
+    return rc;
+}
+
+int mx_speak_warm(struct mx_speak *s, int32_t count, int32_t tokens)
+{
+    int32_t ids[WARM_TOKENS];
+    struct mx_speak_piece pieces[WARM_PIECES];
+    int rc = 0;
+    for (int32_t i = 0; i < tokens; i++)
+        ids[i] = i == 0 ? MX_TOKEN_BOS : i < tokens - 1 ? MX_TOKEN_FIRST : MX_TOKEN_EOS;
+    for (int32_t i = 0; i < count; i++) pieces[i] = (struct mx_speak_piece){.tokens = ids, .count = tokens, .speed = 1};
+    MX_TRY(mx_speak_pieces(s, pieces, &count));
+    MX_TRY(mx_speak_sound_begin(s, 0));
+    while (s->now.left.sound > 0) MX_TRY(part_make(s, WARM_FRAMES));
 out:
     return rc;
 }

@@ -11,9 +11,9 @@
  *     for (int32_t i = 0; i < count; i++) {
  *         MX_TRY(mx_speak_sound_begin(speak, i));
  *         do {
- *             MX_TRY(mx_speak_sound_next(speak, 64, &audio, &samples));
+ *             MX_TRY(mx_speak_sound_next(speak, 64, samples, room, &samples_count));
  *             ...
- *         } while (samples > 0);
+ *         } while (samples_count > 0);
  *     }
  *
  * Memory: an engine owns its device buffers (budget owners "speech" and "waveform") and borrows the voice, whose parts
@@ -97,62 +97,43 @@ struct mx_speak_piece {
     int32_t language; /* its number in the vocabulary */
     double speed;     /* within the limits of a script (script.h), like the pitch */
     double pitch_semitones;
+    double volume;                            /* factor of the samples */
+    double before_ms, pause_ms;               /* silence before and after it */
     const float *voice;                       /* [width] from mx_speak_vector; NULL: no particular voice */
     const struct mx_speak_likeness *likeness; /* NULL: as the network says it */
     uint64_t seed;                            /* of the noise that the phases begin with */
 };
 
+/* The piece of an item, whose tokens it borrows. */
+struct mx_speak_piece mx_speak_piece_of(const struct mx_speak_item *item, const float *voice, uint64_t seed);
+/* The options of a script that the engine can speak, otherwise the default. */
+struct mx_speak_script_options mx_speak_script_options_of(const struct mx_speak *speak);
+
 /* Runs the network for the first *count pieces, or for fewer if they do not fit together, at least one; *count becomes
  * the number of those. Their mel stays until the next call. MX_ERR_ARGUMENT for numbers out of range, or if the first
  * piece alone does not fit. */
 int mx_speak_pieces(struct mx_speak *speak, const struct mx_speak_piece *pieces, int32_t *count);
-/* Of piece i of the last mx_speak_pieces: the frames of each of its tokens, and the samples of its sound. */
+/* Samples of a piece: of its sound, which is faded at both ends, and of the silence around it. */
+struct mx_speak_length {
+    int64_t before, sound, after;
+};
+
+#define MX_SPEAK_FADE_MS 5.0 /* no click where sound meets silence */
+
+/* Of piece i of the last mx_speak_pieces: the frames of each of its tokens, and its samples. */
 const int32_t *mx_speak_durations(const struct mx_speak *speak, int32_t piece);
-int64_t mx_speak_samples(const struct mx_speak *speak, int32_t piece);
+struct mx_speak_length mx_speak_length(const struct mx_speak *speak, int32_t piece);
+int64_t mx_speak_samples(const struct mx_speak *speak, int32_t piece); /* all of them */
 
-/* Begins the sound of piece i; another one that was begun ends. Any piece, any number of times. */
+/* Begins with the samples of piece i; another one that was begun ends. Any piece, any number of times. */
 int mx_speak_sound_begin(struct mx_speak *speak, int32_t piece);
-/* The next `frames` · hop samples of it, or all that are left; the parts joined are the same whatever their sizes. Faded
- * at both ends of the piece. Without `parts` the first is the whole. *count is 0 after the last. The samples are valid
- * until the next call. Waits. */
-int mx_speak_sound_next(struct mx_speak *speak, int64_t frames, const float **audio, int64_t *count);
+/* Writes the next samples of it to `to`, at most `room`: the silence before the sound; sound, of which at most `frames` ·
+ * hop samples are made in one call, or without `parts` the whole; the silence after it. The samples joined are the same
+ * whatever `frames` and `room` are. *count is 0 after the last. Waits. */
+int mx_speak_sound_next(struct mx_speak *speak, int64_t frames, float *to, size_t room, size_t *count);
 
-/* ---- a whole text ---- */
-
-#define MX_SPEAK_FADE_MS 5.0 /* at both ends of a piece: no click where sound meets silence */
-
-struct mx_speak_options {
-    int language;           /* an enum mx_language_id; MX_SPEAK_DETECT: by the script of each paragraph */
-    double speed;           /* 0.25 … 4: 2 speaks twice as fast, pauses too */
-    double pitch_semitones; /* -24 … 24: higher or lower than the voice */
-    const float *reference; /* [reference_frames, bands] from mx_speak_reference; NULL: no particular voice */
-    int32_t reference_frames;
-    uint64_t seed;
-    size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
-};
-
-#define MX_SPEAK_OPTIONS_DEFAULT ((struct mx_speak_options){.language = MX_SPEAK_DETECT, .speed = 1})
-
-struct mx_speak_result {
-    float *audio; /* [count] at the recipe's rate; NULL if no part of the text can be spoken */
-    size_t count;
-    size_t paragraphs, pieces, tokens;
-    struct mx_unknown_count unknown; /* symbols that the voice never learned; omitted, with one warning */
-    double seconds;                  /* of sound */
-    double text_seconds;             /* of work: text to tokens … */
-    double model_seconds;            /* … tokens to mel … */
-    double waveform_seconds;         /* … mel to sound */
-    double real_time_factor;         /* seconds of all work per second of sound; 0 without sound */
-};
-
-/* MX_ERR_CONFIG for a language that the voice never learned, MX_ERR_ARGUMENT for options out of range or a piece that
- * the network has no room for. On failure the result is empty. */
-int mx_speak_text(struct mx_speak *speak, const char *text, size_t length, const struct mx_speak_options *options,
-                  struct mx_speak_result *result);
-void mx_speak_result_release(struct mx_speak_result *result);
-
-/* A warning about symbols that were left out. */
-#define MX_SPEAK_UNKNOWN_BYTES 160
-char *mx_speak_unknown_text(const struct mx_unknown_count *unknown, char out[MX_SPEAK_UNKNOWN_BYTES]);
+/* Speaks `count` pieces (64 at most) of `tokens` tokens (2 to 100) that nobody hears, so that the memory is touched
+ * before somebody waits for a sound. */
+int mx_speak_warm(struct mx_speak *speak, int32_t count, int32_t tokens);
 
 #endif

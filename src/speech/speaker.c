@@ -3,11 +3,11 @@
  * A speaker, see myxtts/voice.h: a script of the text, an engine, and the chunk that is being handed out.
  *
  * Items of the script are taken in groups that share a pass of the network: the first alone, because somebody waits for
- * it, then two, then as many as there is room for. Their sound leaves in parts, the first of a text in small ones. A
- * piece is: silence before it, its sound, the pause after it; a chunk takes of these what it has room for.
+ * it, then two, then as many as there is room for. Their sound leaves in parts, the first of a text in small ones.
  *
- * Memory: a speaker owns its engine, its script, and copies of the items of a group (in an arena that each group
- * resets). Chunks lie in its buffer. Allocation happens when a group is taken, not when its sound is made.
+ * Memory: a speaker owns its engine (unless it was created on one), its script, and copies of the items of a group (in
+ * an arena that each group resets). Chunks lie in its buffer. Allocation happens when a group is taken, not when its
+ * sound is made.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -18,18 +18,12 @@
 #include "myxtts/error.h"
 #include "speech/reference.h"
 #include "speech/script.h"
+#include "speech/speaker.h"
 #include "speech/voice_internal.h"
 
 #define GROUP        4   /* most pieces at once */
 #define FRAMES_FIRST 32  /* of the first part of a text, then twice as many each time … */
 #define FRAMES_MOST  256 /* … up to here: the parts overlap, so small ones cost more */
-
-/* An item of the script, copied. */
-struct piece {
-    struct mx_speak_item item;
-    const float *voice;
-    const struct mx_speak_likeness *likeness;
-};
 
 /* How a person is imitated in a language. */
 struct imitation {
@@ -38,8 +32,10 @@ struct imitation {
 };
 
 struct mx_speaker {
-    struct mx_voice *voice;
-    struct mx_speak *speak;
+    struct mx_voice *voice; /* NULL: it was created on an engine, … */
+    struct mx_speak *speak; /* … which is not its own */
+    struct mx_recipe recipe;
+    int32_t width, bands, languages; /* of the network */
     atomic_bool cancelled;
     /* the text */
     struct mx_speak_script *script; /* NULL: nothing is spoken */
@@ -58,16 +54,15 @@ struct mx_speaker {
     struct mx_error failure; /* code 0: none */
     /* the group */
     struct mx_arena arena;
-    struct piece pieces[GROUP];
-    int32_t held, first, spoken; /* how many there are; of them [first, first + spoken) are in the engine */
-    int32_t groups;              /* taken so far: the first ones are small */
+    struct mx_speak_item items[GROUP];   /* copied, and … */
+    struct mx_speak_piece pieces[GROUP]; /* … what the network makes of them */
+    int32_t held, first, spoken;         /* how many there are; of them [first, first + spoken) are in the engine */
+    int32_t groups;                      /* taken so far: the first ones are small */
     /* the piece whose sound leaves */
     int32_t at; /* of those in the engine */
     bool begun;
-    int64_t before, after;   /* samples of silence that are left */
-    const float *part;       /* of its sound, what was made and … */
-    int64_t part_left, left; /* … has not left; and samples that are not made yet */
-    int64_t frames;          /* of the next part */
+    int64_t left_at; /* samples of it that have left */
+    int64_t frames;  /* of the next part */
     struct mx_phoneme_time *phonemes;
     char (*names)[MX_SYMBOL_UTF8_BYTES];
     size_t phoneme_count, phoneme_at;
@@ -81,25 +76,52 @@ static double seconds_since(uint64_t start_ns)
     return (double)(mx_clock_ns() - start_ns) * 1e-9;
 }
 
-static int64_t samples_of(double ms)
-{
-    return llround(ms * mx_recipe_default.rate / 1000);
-}
-
 /* ---- creating ---- */
 
-/* Says something short that nobody hears: the memory of the engine is touched now, so that the first sound of the first
- * text comes as soon as that of any other. A voice that cannot do that will say why when it speaks. */
-static void engine_warm(struct mx_speaker *s)
+/* Everything but the engine. */
+static int speaker_make(struct mx_speaker **out)
 {
-    static const int32_t tokens[] = {MX_TOKEN_BOS, MX_TOKEN_EOS};
-    const struct mx_speak_piece piece = {.tokens = tokens, .count = 2, .speed = 1};
-    const float *audio;
-    int64_t samples;
-    int32_t count = 1;
-    if (mx_speak_pieces(s->speak, &piece, &count) < 0 || mx_speak_sound_begin(s->speak, 0) < 0 ||
-        mx_speak_sound_next(s->speak, FRAMES_FIRST, &audio, &samples) < 0)
-        mx_error_clear();
+    struct mx_speaker *const s = *out = mx_alloc(1, sizeof *s);
+    if (s == NULL) return MX_ERR_NO_MEMORY;
+    mx_arena_init(&s->arena, 0);
+    atomic_init(&s->cancelled, false);
+    return 0;
+}
+
+/* With its engine: what depends on the network. */
+static int speaker_fit(struct mx_speaker *s)
+{
+    const struct mx_speak_voice *const voice = mx_speak_voice(s->speak);
+    const struct mx_model_config *const network = mx_model_config(voice->model);
+    const size_t tokens = (size_t)mx_model_capacity(voice->model)->longest_tokens;
+    s->recipe = *voice->recipe;
+    s->width = network->size.width;
+    s->bands = network->bands;
+    s->languages = network->languages;
+    s->room = (size_t)(FRAMES_MOST * s->recipe.hop);
+    s->buffer = mx_alloc(s->room, sizeof *s->buffer);
+    s->own = mx_alloc((size_t)s->width, sizeof *s->own);
+    s->imitated = mx_alloc((size_t)s->width, sizeof *s->imitated);
+    s->imitations = mx_alloc((size_t)s->languages, sizeof *s->imitations);
+    s->colours = mx_alloc((size_t)s->languages * (size_t)s->bands, sizeof *s->colours);
+    s->phonemes = mx_alloc(tokens, sizeof *s->phonemes);
+    s->names = mx_alloc(tokens, sizeof *s->names);
+    const bool whole = s->buffer != NULL && s->own != NULL && s->imitated != NULL && s->imitations != NULL &&
+                       s->colours != NULL && s->phonemes != NULL && s->names != NULL;
+    return whole ? 0 : MX_ERR_NO_MEMORY;
+}
+
+int mx_speaker_create_on(struct mx_speak *speak, struct mx_speaker **out)
+{
+    int rc = speaker_make(out);
+    if (rc < 0) return rc;
+    (*out)->speak = speak;
+    rc = speaker_fit(*out);
+    if (rc < 0) {
+        mx_speaker_destroy(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
@@ -110,25 +132,13 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
         return MX_FAIL(MX_ERR_ARGUMENT, "pass a place for the speaker", "there is no place for the speaker");
     *out = NULL;
     if (voice == NULL) return MX_FAIL(MX_ERR_ARGUMENT, "open a voice first", "there is no voice to speak with");
-    struct mx_speaker *s = mx_alloc(1, sizeof *s);
-    const struct mx_model_config *const network = &mx_checkpoint_state(voice->checkpoint)->model;
-    if (s == NULL) return MX_ERR_NO_MEMORY;
-    mx_arena_init(&s->arena, 0);
-    atomic_init(&s->cancelled, false);
+    struct mx_speaker *s = NULL;
+    MX_TRY(speaker_make(&s));
     s->voice = voice;
-    s->room = (size_t)(FRAMES_MOST * mx_recipe_default.hop);
-    s->buffer = mx_alloc(s->room, sizeof *s->buffer);
-    s->own = mx_alloc((size_t)network->size.width, sizeof *s->own);
-    s->imitated = mx_alloc((size_t)network->size.width, sizeof *s->imitated);
-    s->imitations = mx_alloc((size_t)network->languages, sizeof *s->imitations);
-    s->colours = mx_alloc((size_t)network->languages * (size_t)network->bands, sizeof *s->colours);
-    s->phonemes = mx_alloc((size_t)room.longest_tokens, sizeof *s->phonemes);
-    s->names = mx_alloc((size_t)room.longest_tokens, sizeof *s->names);
-    if (s->buffer == NULL || s->own == NULL || s->imitated == NULL || s->imitations == NULL || s->colours == NULL ||
-        s->phonemes == NULL || s->names == NULL)
-        MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_voice_speak_create(voice, &room, &s->speak));
-    engine_warm(s);
+    MX_TRY(speaker_fit(s));
+    /* A voice that cannot speak will give the reason when it is asked to. */
+    if (mx_speak_warm(s->speak, 1, 2) < 0) mx_error_clear();
     *out = s;
     s = NULL;
 out:
@@ -140,7 +150,7 @@ void mx_speaker_destroy(struct mx_speaker *s)
 {
     if (s == NULL) return;
     mx_speak_script_close(s->script);
-    mx_speak_destroy(s->speak);
+    if (s->voice != NULL) mx_speak_destroy(s->speak);
     mx_arena_release(&s->arena);
     mx_free(s->buffer);
     mx_free(s->own);
@@ -160,14 +170,13 @@ void mx_speaker_destroy(struct mx_speaker *s)
 static int person_listen(struct mx_speaker *s, const struct mx_reference *references, size_t count, double likeness)
 {
     int rc = 0;
-    const struct mx_model_config *const network = &mx_checkpoint_state(s->voice->checkpoint)->model;
-    const size_t width = (size_t)network->size.width;
+    const size_t width = (size_t)s->width;
     struct mx_timbre timbre = {0};
     MX_TRY(mx_checkpoint_listens_check(s->voice->checkpoint, "a reference"));
     MX_TRY(mx_reference_listen(s->speak, references, count, s->own, &timbre, &s->heard));
     if (memcmp(s->own, s->imitated, width * sizeof *s->own) != 0 || timbre.voiced != s->timbre.voiced ||
         likeness != s->likeness)
-        memset(s->imitations, 0, (size_t)network->languages * sizeof *s->imitations);
+        memset(s->imitations, 0, (size_t)s->languages * sizeof *s->imitations);
     memcpy(s->imitated, s->own, width * sizeof *s->own);
     s->likeness = likeness;
     mx_timbre_release(&s->timbre);
@@ -179,14 +188,12 @@ out:
     return rc;
 }
 
-/* Whose voice it shall be. */
+/* Selects the speaker. */
 static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
 {
     const struct mx_reference one = {
         .file = o->reference_file, .samples = o->reference, .count = o->reference_count, .rate = o->reference_rate};
     const bool single = one.file != NULL || one.samples != NULL;
-    s->no_recording = NULL;
-    s->heard = (struct mx_reference_report){0};
     if (!(o->likeness >= 0 && o->likeness <= 1))
         return MX_FAIL(MX_ERR_ARGUMENT, "0 to 1; 1 takes pitch and colour from the recordings, 0 neither",
                        "a likeness of %g is impossible", o->likeness);
@@ -211,19 +218,16 @@ static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
 
 static int script_open(struct mx_speaker *s, const char *text, size_t length, const struct mx_speaking *o)
 {
-    struct mx_speak_script_options how = {.vocabulary = s->voice->vocabulary,
-                                          .language = MX_SPEAK_DETECT,
-                                          .ssml = o->ssml != 0,
-                                          .longest_tokens = (size_t)mx_voice_room(GROUP).longest_tokens,
-                                          .speed = o->speed,
-                                          .pitch_semitones = o->pitch_semitones,
-                                          .volume = o->volume,
-                                          .pause_scale = o->pause_scale,
-                                          .voice_hz = mx_checkpoint_state(s->voice->checkpoint)->normaliser.pitch_mean};
+    struct mx_speak_script_options how = mx_speak_script_options_of(s->speak);
     enum mx_language_id language;
     struct mx_pauses pauses;
     const int parsed = mx_pauses_parse(o->pauses, &pauses);
     if (parsed < 0) return parsed;
+    how.ssml = o->ssml != 0;
+    how.speed = o->speed;
+    how.pitch_semitones = o->pitch_semitones;
+    how.volume = o->volume;
+    how.pause_scale = o->pause_scale;
     how.pauses = &pauses;
     if (o->language != NULL) {
         const int rc = mx_language_parse(o->language, &language);
@@ -238,22 +242,41 @@ static int speaker_missing(void)
     return MX_FAIL(MX_ERR_ARGUMENT, "create a speaker first", "there is no speaker");
 }
 
-int mx_speaker_begin(struct mx_speaker *s, const char *text, size_t length, const struct mx_speaking *options)
+static void chunk_clear(struct mx_speaker *s)
 {
-    int rc = 0;
-    struct mx_speaking o = MX_SPEAKING_DEFAULT;
-    const uint64_t start = mx_clock_ns();
-    if (s == NULL) return speaker_missing();
+    s->chunk = (struct mx_sound_chunk){.samples = s->buffer,
+                                       .begin = s->report.samples,
+                                       .rate = s->recipe.rate,
+                                       .text = "",
+                                       .language = "",
+                                       .phonemes = s->phonemes};
+}
+
+void mx_speaker_begin_script(struct mx_speaker *s, struct mx_speak_script *script, const float *vector, uint64_t seed)
+{
     mx_speak_script_close(s->script);
-    s->script = NULL;
+    s->script = script;
+    s->chosen = vector;
+    s->seed = seed;
+    s->no_recording = NULL;
+    s->heard = (struct mx_reference_report){0};
     s->failure.code = 0;
     s->held = s->first = s->spoken = s->groups = s->at = 0;
     s->begun = false;
     s->frames = FRAMES_FIRST;
     s->unknown[0] = '\0';
     s->report = (struct mx_speaking_report){0};
-    s->chunk = (struct mx_sound_chunk){.rate = mx_recipe_default.rate, .text = "", .language = ""};
+    chunk_clear(s);
     atomic_store(&s->cancelled, false);
+}
+
+int mx_speaker_begin(struct mx_speaker *s, const char *text, size_t length, const struct mx_speaking *options)
+{
+    int rc = 0;
+    struct mx_speaking o = MX_SPEAKING_DEFAULT;
+    const uint64_t start = mx_clock_ns();
+    if (s == NULL) return speaker_missing();
+    mx_speaker_begin_script(s, NULL, NULL, 0);
     if (text == NULL) MX_RAISE(MX_ERR_ARGUMENT, "pass a text; \"\" is an empty one", "there is no text");
     MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_speaking"));
     s->seed = o.seed;
@@ -281,13 +304,12 @@ static void *copy(struct mx_arena *arena, const void *from, size_t bytes)
  * the voice says a few words and listens to itself. */
 static int imitation_of(struct mx_speaker *s, int32_t language, const struct mx_speak_likeness **out)
 {
-    const int32_t bands = mx_checkpoint_state(s->voice->checkpoint)->model.bands;
     struct imitation *const i = &s->imitations[language];
     *out = NULL;
     if (s->chosen != s->own || s->likeness == 0) return 0;
     if (!i->known) {
         const uint64_t start = mx_clock_ns();
-        float *const colour = s->colours + (size_t)language * (size_t)bands;
+        float *const colour = s->colours + (size_t)language * (size_t)s->bands;
         const int rc = mx_likeness_find(s->speak, &s->timbre, s->own, language, s->likeness, colour, &i->likeness);
         if (rc < 0) return rc;
         i->known = true;
@@ -295,25 +317,25 @@ static int imitation_of(struct mx_speaker *s, int32_t language, const struct mx_
     }
     s->report.reference_semitones = i->likeness.semitones;
     s->report.reference_colour_db =
-        mx_likeness_db(&i->likeness, bands, mx_speak_voice(s->speak)->normaliser.mel_deviation);
+        mx_likeness_db(&i->likeness, s->bands, mx_speak_voice(s->speak)->normaliser.mel_deviation);
     *out = &i->likeness;
     return 0;
 }
 
-/* The script's next item as piece `i`; 0: there are no more. */
-static int piece_take(struct mx_speaker *s, struct piece *p)
+/* The script's next item as item and piece `i` of the group; 0: there are no more. */
+static int piece_take(struct mx_speaker *s, int32_t i)
 {
-    const int rc = mx_speak_script_next(s->script, &p->item);
+    struct mx_speak_item *const item = &s->items[i];
+    struct mx_speak_piece *const piece = &s->pieces[i];
+    const int rc = mx_speak_script_next(s->script, item);
     if (rc <= 0) return rc;
-    const size_t count = (size_t)p->item.count;
-    p->item.tokens = copy(&s->arena, p->item.tokens, count * sizeof *p->item.tokens);
-    p->item.symbols = copy(&s->arena, p->item.symbols, count * sizeof *p->item.symbols);
-    p->item.text = mx_arena_strdup(&s->arena, p->item.text);
-    if (p->item.tokens == NULL || p->item.symbols == NULL || p->item.text == NULL) return MX_ERR_NO_MEMORY;
-    p->voice = s->chosen;
-    p->likeness = NULL;
-    const int failure = p->item.speaker != NULL ? mx_voice_vector(s->voice, p->item.speaker, &p->voice)
-                                                : imitation_of(s, p->item.language, &p->likeness);
+    item->tokens = copy(&s->arena, item->tokens, (size_t)item->count * sizeof *item->tokens);
+    item->symbols = copy(&s->arena, item->symbols, (size_t)item->count * sizeof *item->symbols);
+    item->text = mx_arena_strdup(&s->arena, item->text);
+    if (item->tokens == NULL || item->symbols == NULL || item->text == NULL) return MX_ERR_NO_MEMORY;
+    *piece = mx_speak_piece_of(item, s->chosen, s->seed);
+    const int failure = item->speaker != NULL ? mx_voice_vector(s->voice, item->speaker, &piece->voice)
+                                              : imitation_of(s, item->language, &piece->likeness);
     return failure < 0 ? failure : 1;
 }
 
@@ -335,7 +357,7 @@ static int group_take(struct mx_speaker *s)
     int rc = 1;
     mx_arena_reset(&s->arena);
     s->held = s->first = s->spoken = 0;
-    while (s->held < wanted && (rc = piece_take(s, &s->pieces[s->held])) > 0) s->held++;
+    while (s->held < wanted && (rc = piece_take(s, s->held)) > 0) s->held++;
     s->groups++;
     report_fill(s);
     s->report.text_seconds += seconds_since(start) - (s->report.reference_work_seconds - listened);
@@ -345,21 +367,9 @@ static int group_take(struct mx_speaker *s)
 /* The network speaks the pieces of the group that are left, or those of them that fit. */
 static int group_speak(struct mx_speaker *s)
 {
-    struct mx_speak_piece wanted[GROUP];
     int32_t count = s->held - s->first;
     const uint64_t start = mx_clock_ns();
-    for (int32_t i = 0; i < count; i++) {
-        const struct piece *const p = &s->pieces[s->first + i];
-        wanted[i] = (struct mx_speak_piece){.tokens = p->item.tokens,
-                                            .count = p->item.count,
-                                            .language = p->item.language,
-                                            .speed = p->item.speed,
-                                            .pitch_semitones = p->item.pitch_semitones,
-                                            .voice = p->voice,
-                                            .likeness = p->likeness,
-                                            .seed = s->seed};
-    }
-    const int rc = mx_speak_pieces(s->speak, wanted, &count);
+    const int rc = mx_speak_pieces(s->speak, s->pieces + s->first, &count);
     s->spoken = rc < 0 ? 0 : count;
     s->at = 0;
     s->report.model_seconds += seconds_since(start);
@@ -369,46 +379,46 @@ static int group_speak(struct mx_speaker *s)
 /* ---- pieces ---- */
 
 /* Sample of the piece's sound where the frame after `frames` begins: the first one is centred on the first sample. */
-static int64_t frame_begin(int64_t frames, int64_t samples)
+static int64_t frame_begin(int64_t hop, int64_t frames, int64_t samples)
 {
-    const int64_t hop = mx_recipe_default.hop, at = frames * hop - hop / 2;
+    const int64_t at = frames * hop - hop / 2;
     return at < 0 ? 0 : at < samples ? at : samples;
 }
 
-/* The phonemes of the current piece, whose sound begins at sample `begin` of the speech. */
-static void phonemes_fill(struct mx_speaker *s, const struct piece *p, uint64_t begin)
+/* The phonemes of the current piece, whose item it is. */
+static void phonemes_fill(struct mx_speaker *s, const struct mx_speak_item *item)
 {
     const int32_t *const durations = mx_speak_durations(s->speak, s->at);
-    const int64_t samples = mx_speak_samples(s->speak, s->at);
+    const struct mx_speak_length length = mx_speak_length(s->speak, s->at);
+    const uint64_t begin = s->report.samples + (uint64_t)length.before;
     int64_t frames = 0;
     s->phoneme_count = s->phoneme_at = 0;
-    for (int32_t t = 0; t < p->item.count; t++) {
-        const int64_t from = frame_begin(frames, samples);
+    for (int32_t t = 0; t < item->count; t++) {
+        const int64_t from = frame_begin(s->recipe.hop, frames, length.sound);
         frames += durations[t];
-        if (p->item.symbols[t] == 0) continue; /* the ends of the sentence */
+        const int64_t to = frame_begin(s->recipe.hop, frames, length.sound);
+        if (item->symbols[t] == 0) continue; /* the ends of the sentence */
         char *const name = s->names[s->phoneme_count];
-        mx_symbol_utf8(p->item.symbols[t], name);
-        s->phonemes[s->phoneme_count++] = (struct mx_phoneme_time){
-            .symbol = name, .begin = begin + (uint64_t)from, .end = begin + (uint64_t)frame_begin(frames, samples)};
+        mx_symbol_utf8(item->symbols[t], name);
+        s->phonemes[s->phoneme_count++] =
+            (struct mx_phoneme_time){.symbol = name, .begin = begin + (uint64_t)from, .end = begin + (uint64_t)to};
     }
 }
 
 static int piece_begin(struct mx_speaker *s)
 {
-    const struct piece *const p = &s->pieces[s->first + s->at];
+    const struct mx_speak_item *const item = &s->items[s->first + s->at];
+    const struct mx_vocabulary *const vocabulary = mx_speak_voice(s->speak)->vocabulary;
     const int rc = mx_speak_sound_begin(s->speak, s->at);
     if (rc < 0) return rc;
-    s->before = samples_of(p->item.before_ms);
-    s->after = samples_of(p->item.pause_ms);
-    s->left = mx_speak_samples(s->speak, s->at);
-    s->part_left = 0;
+    s->left_at = 0;
     s->begun = true;
-    phonemes_fill(s, p, s->report.samples + (uint64_t)s->before);
+    phonemes_fill(s, item);
     s->chunk.piece = s->report.pieces_done;
-    s->chunk.text = p->item.text;
-    s->chunk.language = s->voice->languages[p->item.language];
-    s->chunk.source_begin = p->item.source_begin;
-    s->chunk.source_length = p->item.source_length;
+    s->chunk.text = item->text;
+    s->chunk.language = mx_language_get(mx_vocabulary_language_at(vocabulary, (size_t)item->language))->code;
+    s->chunk.source_begin = item->source_begin;
+    s->chunk.source_length = item->source_length;
     return 0;
 }
 
@@ -432,52 +442,26 @@ out:
 
 /* ---- chunks ---- */
 
-static size_t silence_put(float *to, size_t room, int64_t *left)
-{
-    const size_t count = (size_t)*left < room ? (size_t)*left : room;
-    if (count > 0) memset(to, 0, count * sizeof *to);
-    *left -= (int64_t)count;
-    return count;
-}
-
-/* More of the piece's sound. A small part goes out by itself: somebody may be waiting for it. */
-static int part_make(struct mx_speaker *s)
-{
-    const uint64_t start = mx_clock_ns();
-    const int rc = mx_speak_sound_next(s->speak, s->frames, &s->part, &s->part_left);
-    if (rc < 0) return rc;
-    s->left -= s->part_left;
-    s->frames = 2 * s->frames < FRAMES_MOST ? 2 * s->frames : FRAMES_MOST;
-    s->report.sound_seconds += seconds_since(start);
-    return 0;
-}
-
-/* Fills the chunk with what the current piece has next. */
+/* Fills the chunk with what the current piece has next. A small part goes out by itself: somebody may be waiting. */
 static int chunk_fill(struct mx_speaker *s)
 {
-    int rc = 0;
-    const struct piece *const p = &s->pieces[s->first + s->at];
-    const int64_t all = mx_speak_samples(s->speak, s->at);
-    const bool untouched = s->left == all && s->before == samples_of(p->item.before_ms);
-    const float volume = (float)p->item.volume;
-    size_t count = silence_put(s->buffer, s->room, &s->before);
-    if (s->before == 0 && s->part_left == 0 && s->left > 0) MX_TRY(part_make(s));
-    if (s->before == 0 && s->part_left > 0) {
-        const size_t more = (size_t)s->part_left < s->room - count ? (size_t)s->part_left : s->room - count;
-        for (size_t i = 0; i < more; i++) s->buffer[count + i] = volume * s->part[i];
-        s->part += more;
-        s->part_left -= (int64_t)more;
-        count += more;
-    }
-    if (s->before == 0 && s->part_left == 0 && s->left == 0)
-        count += silence_put(s->buffer + count, s->room - count, &s->after);
-    const bool done = s->before == 0 && s->part_left == 0 && s->left == 0 && s->after == 0;
+    const uint64_t start = mx_clock_ns();
+    const struct mx_speak_length length = mx_speak_length(s->speak, s->at);
+    const int64_t from = s->left_at, sound_end = length.before + length.sound;
+    size_t count;
+    const int rc = mx_speak_sound_next(s->speak, s->frames, s->buffer, s->room, &count);
+    if (rc < 0) return rc;
+    s->report.sound_seconds += seconds_since(start);
+    s->left_at += (int64_t)count;
+    if (s->left_at > length.before && from < sound_end)
+        s->frames = 2 * s->frames < FRAMES_MOST ? 2 * s->frames : FRAMES_MOST;
+    const bool done = s->left_at == sound_end + length.after;
     size_t end = s->phoneme_at;
     while (end < s->phoneme_count && s->phonemes[end].begin < s->report.samples + count) end++;
     s->chunk.samples = s->buffer;
     s->chunk.count = count;
     s->chunk.begin = s->report.samples;
-    s->chunk.first = untouched;
+    s->chunk.first = from == 0;
     s->chunk.last = done;
     s->chunk.phonemes = s->phonemes + s->phoneme_at;
     s->chunk.phoneme_count = end - s->phoneme_at;
@@ -488,17 +472,7 @@ static int chunk_fill(struct mx_speaker *s)
         s->at++;
         s->report.pieces_done++;
     }
-out:
-    return rc;
-}
-
-/* The end of the text, or of what can be said of it. */
-static void chunk_clear(struct mx_speaker *s)
-{
-    s->chunk =
-        (struct mx_sound_chunk){.begin = s->report.samples, .rate = mx_recipe_default.rate, .text = "", .language = ""};
-    s->chunk.samples = s->buffer;
-    s->chunk.phonemes = s->phonemes;
+    return 0;
 }
 
 int mx_speaker_next(struct mx_speaker *s, const struct mx_sound_chunk **chunk)
@@ -523,6 +497,28 @@ out:
     if (rc < 0) {
         s->failure = *mx_error_last();
         s->failure.code = rc;
+    }
+    return rc;
+}
+
+int mx_speaker_rest(struct mx_speaker *s, float **samples, size_t *count)
+{
+    const struct mx_sound_chunk *chunk;
+    float *all = NULL;
+    size_t room = 0;
+    int rc;
+    *samples = NULL;
+    *count = 0;
+    while ((rc = mx_speaker_next(s, &chunk)) > 0) {
+        MX_TRY(MX_GROW(all, room, *count + chunk->count));
+        if (chunk->count > 0) memcpy(all + *count, chunk->samples, chunk->count * sizeof *all);
+        *count += chunk->count;
+    }
+    if (rc == 0) *samples = all;
+out:
+    if (rc < 0) {
+        mx_free(all);
+        *count = 0;
     }
     return rc;
 }
