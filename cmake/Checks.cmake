@@ -16,7 +16,7 @@ set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic
     test_tokens test_check test_doctor_ear test_dataset.* test_prepare test_extract test_align test_train test_trainer test_trainer_vocoder test_freeze test_adapter test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
-    test_voice_api test_service test_http_.* test_wyoming test_doctor_score
+    test_voice_api test_service test_service_limits test_http_.* test_wyoming test_doctor_score
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # What `make asan` leaves out, because a sanitizer would find nothing in it, or only what it finds in another test, too:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The work of finding sentences: each character of a text that streams in is looked at a few times, whatever the text is
- * and however it is divided, and the sentences are the same. The examples of what a sentence is are in test_service.c.
+ * What a sentence of a text that streams in is; and the work of finding it: each character is looked at a few times,
+ * whatever the text is and however it is divided, and the sentences are the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,76 @@
 #define LOOKS     16                                /* at each byte, at most … */
 #define TOGETHER  (4 * MX_SERVICE_SENTENCE_LONGEST) /* … and for one sentence */
 #define SENTENCES (BYTES + 1)
+
+/* ---- what a sentence is ---- */
+
+static size_t sentence(const char *text, size_t length, double *pause_ms)
+{
+    return mx_service_sentence(&(struct mx_service_sentence){0}, text, length, pause_ms);
+}
+
+static void test_sentences(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t ends[4]; /* of its sentences but the last */
+    } cases[] = {
+        {"One. Two", {5}},
+        {"One two", {0}},
+        {"Dr. Smith met Mrs. Jones. She left", {26}},
+        {"He is 3. 5 more", {9}},
+        {"See No. 5 there. Then no. Good", {17, 26}},
+        {"J. R. Smith. He", {13}},
+        {"It is, e.g. here. Yes", {18}},
+        {"Really?! \"Yes.\" No", {9, 16}},
+        {"One\ntwo\n\nthree", {9}},
+        {"version 2.5 is out. ok no. So", {27}},
+        {"سلام. خوبی؟ بله", {10, 21}},
+        {"你好。再见", {9}},
+        {"...and then", {0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *const text = cases[i].text;
+        size_t at = 0;
+        for (size_t k = 0; k < 4; k++) {
+            double pause, other;
+            const size_t length = sentence(text + at, strlen(text + at), &pause);
+            if (cases[i].ends[k] == 0) {
+                assert_int_equal(length, 0);
+                break;
+            }
+            assert_int_equal(at + length, cases[i].ends[k]);
+            for (size_t part = 0; part < strlen(text + at); part++) { /* less text: the same, or not yet */
+                const size_t sooner = sentence(text + at, part, &other);
+                assert_true(sooner == 0 || (sooner == length && pause == other));
+            }
+            at += length;
+        }
+    }
+    double pause;
+    assert_int_equal(sentence("Wait... What", 12, &pause), 8);
+    assert_true(pause == MX_SPLIT_ELLIPSIS_MS);
+    assert_int_equal(sentence("Wait...? What", 13, &pause), 9);
+    assert_true(pause == mx_split_pause_ms('?'));
+}
+
+static void test_sentence_without_end(void **state)
+{
+    char text[2000];
+    double pause;
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++) text[i] = i % 6 == 5 ? ' ' : 'a';
+    assert_int_equal(sentence(text, 600, &pause), 0);
+    assert_int_equal(sentence(text, 601, &pause), 600);
+    assert_int_equal(sentence(text, sizeof text, &pause), 600);
+    text[304] = ',';
+    assert_int_equal(sentence(text, sizeof text, &pause), 306);
+    memset(text, 'a', sizeof text);
+    assert_int_equal(sentence(text, sizeof text, &pause), 600);
+}
+
+/* ---- the work ---- */
 
 /* Divides the text, which comes `part` bytes at a time; returns the characters looked at. */
 static size_t divide(const char *text, size_t part, size_t *ends, size_t *count)
@@ -151,6 +221,8 @@ static void test_ellipses_cost_little(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_sentence_without_end),
         cmocka_unit_test(test_hostile_texts_cost_little),
         cmocka_unit_test(test_parts_change_nothing),
         cmocka_unit_test(test_runs_are_bounded),
