@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The limits of the service: places, the length of texts and sounds, and the sound that a client leaves unread.
+ * The limits of the service: places, the length of texts and sounds, the sound that a client leaves unread, and the work
+ * before the first word of a text.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/string.h"
 #include "myxtts/error.h"
-#include "serve/service.h"
+#include "serve/service_internal.h"
 #include "support/service_rig.h"
 
 static void test_full_queue(void **state)
@@ -159,6 +160,60 @@ static void test_slow_reader(void **state)
     mx_service_end(slow);
     mx_string_release(&text);
     mx_free(wanted);
+}
+
+/* ---- the work before the first word ---- */
+
+#define HOSTILE 65536
+#define SCRIPTS (HOSTILE / MX_SERVICE_SENTENCE_LONGEST + 2) /* of the longest sentences */
+
+/* A job with a text of the unit again and again, with words at its end, in parts; until there is something to speak. */
+static void hostile_check(const struct service_rig *rig, const char *unit, size_t part, size_t scripts)
+{
+    static const char words[] = " the end. ";
+    const size_t length = strlen(unit);
+    struct mx_service_text how = MX_SERVICE_TEXT_DEFAULT;
+    struct mx_service_job *job;
+    float samples[100];
+    size_t count;
+    int rc = MX_ERR_TIMEOUT;
+    char *const text = malloc(HOSTILE);
+    assert_non_null(text);
+    for (size_t i = 0; i < HOSTILE; i++) text[i] = unit[i % length];
+    memcpy(text + HOSTILE - strlen(words), words, strlen(words));
+    how.streaming = true;
+    assert_int_equal(mx_service_begin(rig->service, &how, &job), 0);
+    const uint64_t before = mx_alloc_count();
+    for (size_t at = 0; at < HOSTILE; at += part) {
+        assert_int_equal(rc, MX_ERR_TIMEOUT);
+        assert_int_equal(mx_service_add(job, text + at, part < HOSTILE - at ? part : HOSTILE - at), 0);
+        rc = mx_service_read(job, samples, 100, &count, 0);
+    }
+    const uint64_t allocations = mx_alloc_count() - before;
+    if (job->scripts > scripts || allocations > 64 * (scripts + 4))
+        fail_msg("\"%s\" in parts of %zu bytes: %zu scripts, %llu allocations", unit, part, job->scripts,
+                 (unsigned long long)allocations);
+    assert_int_equal(mx_service_finish(job), 0);
+    struct sound sound = service_rig_read(job, 5000);
+    assert_int_equal(sound.rc, 0);
+    assert_true(sound.count > 0 && job->items_made == 1);
+    free(sound.samples);
+    mx_service_end(job);
+    free(text);
+}
+
+/* Marks and blanks alone never become a script, and a byte that comes alone takes no memory of its own. */
+static void test_hostile_texts_cost_little(void **state)
+{
+    static const struct {
+        const char *unit;
+        size_t scripts;
+    } cases[] = {{". ", 1},        {"! ", 1}, {"? \n\n", 1},  {"... ", 1},
+                 {".\r\n\r\n", 1}, {" ", 1},  {",", SCRIPTS}, {"\xcc\x81", SCRIPTS}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hostile_check(*state, cases[i].unit, HOSTILE, cases[i].scripts);
+        hostile_check(*state, cases[i].unit, 1, cases[i].scripts);
+    }
 }
 
 int main(void)

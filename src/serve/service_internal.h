@@ -66,7 +66,8 @@ struct mx_service_worker {
  *   - `jobs` lists the jobs that have neither ended nor been cancelled; counts.active ≤ queue_max of them are placed;
  *   - the guarded members of every job (below) and of every block change only with the lock held;
  *   - draining, stopped and closing never go back to false.
- *   - `resting` is the number of workers, without the express one, that wait on `work`.
+ *   - `resting` is the number of workers, without the express one, that wait on `work`; `courting` of them only until
+ *     an item that is being made is there, or will not be.
  * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts
  * `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
  * Nothing that takes long happens under it: the longest is the copy of MX_SERVICE_READ_MOST samples. */
@@ -78,7 +79,7 @@ struct mx_service {
     int made;                                                     /* how many of lock, work, idle exist */
     struct mx_service_worker workers[MX_SERVICE_WORKERS_MAX + 1]; /* the last one is the express worker */
     int worker_count, running;                                    /* wanted, and started; without and with that one */
-    int resting;
+    int resting, courting;
     struct mx_service_job *jobs;
     uint64_t turns; /* given so far */
     int new_in_row; /* first pieces taken since the last other one */
@@ -121,6 +122,8 @@ struct mx_service_job {
 
     /* of the thread that reads; before that, of the one that calls mx_service_finish */
     struct mx_speak_script *script;
+    char *spare; /* an empty buffer, in exchange for the text that came */
+    size_t spare_room;
     char *fetched; /* [fetched_length]: text that streams in; before `taken` it is in scripts … */
     size_t fetched_length, fetched_room, taken;
     struct mx_service_sentence search; /* … after that, the search for the end of the next sentence … */

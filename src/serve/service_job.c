@@ -66,6 +66,7 @@ static void job_free(struct mx_service_job *job)
     mx_string_release(&job->tags);
     mx_string_release(&job->warning);
     mx_free(job->text);
+    mx_free(job->spare);
     mx_free(job->fetched);
     pthread_cond_destroy(&job->changed);
     mx_free(job);
@@ -239,17 +240,21 @@ int mx_service_add(struct mx_service_job *job, const char *text, size_t length)
     return rc;
 }
 
+static void characters_count(struct mx_service_job *job, const char *text, size_t length)
+{
+    uint64_t characters = 0;
+    for (size_t i = 0; i < length; i++) characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+    pthread_mutex_lock(&job->service->lock);
+    job->service->counts.characters += characters;
+    pthread_mutex_unlock(&job->service->lock);
+}
+
 static int script_open(struct mx_service_job *job, const char *text, size_t length)
 {
-    struct mx_service_counts *const counts = &job->service->counts;
-    uint64_t characters = 0;
     const int rc = mx_speak_script_open(&job->how, text, length, &job->script);
     if (rc < 0) return rc;
     job->scripts++;
-    for (size_t i = 0; i < length; i++) characters += ((unsigned char)text[i] & 0xc0) != 0x80;
-    pthread_mutex_lock(&job->service->lock);
-    counts->characters += characters;
-    pthread_mutex_unlock(&job->service->lock);
+    characters_count(job, text, length);
     for (size_t i = 0; mx_speak_script_warning(job->script, i) != NULL; i++)
         (void)mx_string_append(&job->tags, "%s%s", job->tags.length > 0 ? "; " : "",
                                mx_speak_script_warning(job->script, i));
@@ -301,35 +306,48 @@ static void script_close(struct mx_service_job *job)
     job->script = NULL;
 }
 
+/* Is there nothing but blanks and marks? A script of it would have no items. */
+static bool is_silent(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '\0' || strchr(" \t\r\n.!?,;:", text[i]) == NULL) return false;
+    return true;
+}
+
 /* The next sentence of a text that streams in becomes a script. 0 if there is none yet, or none any more. */
 static int script_next(struct mx_service_job *job)
 {
-    const size_t left = job->fetched_length - job->taken;
-    double pause_ms = 0;
-    job->starved = left == 0;
-    if (job->starved) return 0;
-    const char *const text = job->fetched + job->taken;
-    size_t length = mx_service_sentence(&job->search, text, left, &pause_ms);
-    if (length == 0 && job->ends) length = left;
-    job->starved = length == 0;
-    if (job->starved) return 0;
-    int rc = place_take(job);
-    if (rc < 0) return rc;
-    job->taken += length;
-    job->search = (struct mx_service_sentence){0};
-    rc = script_open(job, text, length);
-    if (rc < 0) return rc;
-    /* Silence is only between pieces. The pause is the one that a whole text would have there. */
-    if (job->items_made > 0) job->script_gap_ms = fmax(job->script_gap_ms, job->gap_ms);
-    job->gap_ms = pause_ms * job->how.pause_scale / job->how.speed;
-    return 1;
+    for (;;) {
+        const size_t left = job->fetched_length - job->taken;
+        double pause_ms = 0;
+        job->starved = left == 0;
+        if (job->starved) return 0;
+        const char *const text = job->fetched + job->taken;
+        size_t length = mx_service_sentence(&job->search, text, left, &pause_ms);
+        if (length == 0 && job->ends) length = left;
+        job->starved = length == 0;
+        if (job->starved) return 0;
+        int rc = place_take(job);
+        if (rc < 0) return rc;
+        job->taken += length;
+        job->search = (struct mx_service_sentence){0};
+        const bool silent = is_silent(text, length);
+        if (silent)
+            characters_count(job, text, length);
+        else if ((rc = script_open(job, text, length)) < 0)
+            return rc;
+        /* Silence is only between pieces. The pause is the one that a whole text would have there. */
+        if (job->items_made > 0) job->script_gap_ms = fmax(job->script_gap_ms, job->gap_ms);
+        job->gap_ms = pause_ms * job->how.pause_scale / job->how.speed;
+        if (!silent) return 1;
+    }
 }
 
-/* Adds text that came to what the reader has, and frees it. */
-static int text_fetch(struct mx_service_job *job, char *text, size_t length)
+/* Adds text that came to what the reader has. */
+static int text_fetch(struct mx_service_job *job, const char *text, size_t length)
 {
     int rc = 0;
-    if (length == 0) goto out;
+    if (length == 0) return 0;
     if (job->taken > 0) memmove(job->fetched, job->fetched + job->taken, job->fetched_length - job->taken);
     job->fetched_length -= job->taken;
     job->taken = 0;
@@ -337,7 +355,6 @@ static int text_fetch(struct mx_service_job *job, char *text, size_t length)
     memcpy(job->fetched + job->fetched_length, text, length);
     job->fetched_length += length;
 out:
-    mx_free(text);
     return rc;
 }
 
@@ -388,11 +405,14 @@ static void text_work(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;
     struct mx_service_item item = {0};
-    char *const text = job->streaming ? job->text : NULL;
-    const size_t length = job->streaming ? job->length : 0;
+    char *const text = job->text;
+    const size_t length = job->streaming ? job->length : 0, room = job->text_room;
     if (job->streaming) {
-        job->text = NULL;
-        job->length = job->text_room = 0;
+        job->text = job->spare;
+        job->text_room = job->spare_room;
+        job->length = 0;
+        job->spare = text;
+        job->spare_room = room;
     }
     job->ends = job->finished;
     job->making = true;
@@ -413,7 +433,7 @@ static void text_work(struct mx_service_job *job)
             mx_service_job_fail(job);
         }
     }
-    pthread_cond_broadcast(&s->work);
+    if (rc != 0 || job->text_over || s->courting > 0) pthread_cond_broadcast(&s->work);
 }
 
 /* Copies sound that is ready; *done gets the blocks that nobody needs any more. */

@@ -123,7 +123,9 @@ static bool batch_choose(struct mx_service *s, struct batch *b)
         const int most = share < s->options.batch_max ? share : s->options.batch_max;
         const uint64_t until = standing.oldest_ns + (uint64_t)(s->options.company_ms * 1e6);
         if (standing.coming > 0 && standing.ready < s->options.batch_max && until > mx_clock_ns()) {
+            s->courting++;
             work_wait(s, until);
+            s->courting--;
             continue;
         }
         batch_fill(s, b, job, most);
