@@ -81,7 +81,7 @@ int mx_text_detect(const char *text, size_t length, enum mx_language_id *out)
         at += mx_utf8_decode(text + at, &point);
         if (mx_text_is_letter(point))
             letter_count(point, letters);
-        else if (point >= '0') /* blanks and marks are most of the rest, and asking every language takes its time */
+        else if (utf8proc_category((utf8proc_int32_t)point) == UTF8PROC_CATEGORY_ND) /* every language is asked then */
             digit_count(point, digits);
     }
     enum mx_language_id found = most_of(letters);
