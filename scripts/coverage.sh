@@ -3,32 +3,48 @@
 #
 # For a build with MX_COVERAGE=ON whose tests have run: the share of executed lines of each room (folder) of src/, of all of
 # them, and the files with the most lines that were not executed. All files, sorted by name, are in FOLDER/coverage.tsv:
-# name, lines, executed lines.
+# name, lines, executed lines. With a regular expression of file names it prints the lines of these that no test runs.
 #
 #     scripts/coverage.sh build/coverage
+#     scripts/coverage.sh build/coverage src/dist/
+#
+# What a process executed that a signal killed is not counted: it had no time to write it down.
 
 set -euo pipefail
 
-folder="$1"
+folder="$(realpath "$1")"
+lines="${2:-}"
+cd "$(dirname "${BASH_SOURCE[0]}")/.." # where gcov finds the sources
 [[ -n $(find "$folder/CMakeFiles" -name '*.gcda' -path '*/src/*' -print -quit) ]] || {
     printf 'coverage: no counts found; run the tests first\n' >&2
     exit 1
 }
-# Every source of the library is compiled once, so the summary gcov prints per object file is the file's own. What no program
-# of the tests contains has notes (gcno) and no counts (gcda): it was not executed.
+# What no program of the tests contains has notes (gcno) and no counts (gcda): it was not executed. A file that is compiled
+# twice (src/cli/main.c: the program, and the library of commands for tests) counts once.
 find "$folder/CMakeFiles" -name '*.gcno' -path '*/src/*' -print0 |
-    xargs -0 -r gcov -n 2>/dev/null |
-    LC_ALL=C awk '
-        /^File / {
-            gsub(/^File \x27|\x27$/, "")
-            name = $0
-            wanted = sub(/^.*src\//, "src/", name) && name ~ /\.c$/
+    xargs -0 -r gcov --stdout 2>/dev/null |
+    LC_ALL=C awk -F: -v OFS='\t' -v lines="$lines" -v all="$folder/coverage.tsv" '
+        $2 == "    0" && $3 == "Source" {
+            wanted = $4 ~ /^src\/.*\.c$/
+            name = $4
         }
-        /^Lines executed:/ && wanted {
-            split($0, part, /[:% ]+/)
-            printf "%s\t%d\t%d\n", name, $NF, part[3] * $NF / 100 + 0.5
-            wanted = 0
-        }' | sort >"$folder/coverage.tsv"
+        wanted && $2 > 0 && $1 !~ /-$/ {
+            line = name ":" $2 + 0
+            if (!(line in run)) {
+                run[line] = 0
+                count[name]++
+                text[line] = substr($0, length($1) + length($2) + 3)
+            }
+            if ($1 !~ /[#=]$/ && !run[line]) {
+                run[line] = 1
+                executed[name]++
+            }
+        }
+        END {
+            if (lines == "") for (name in count) print name, count[name], executed[name] + 0 | "sort >" all
+            else for (line in run) if (!run[line] && line ~ lines) print line ":" text[line] | "sort -t: -k1,1 -k2,2n"
+        }'
+[[ -z $lines ]] || exit 0
 
 LC_ALL=C awk -F '\t' '
     {
