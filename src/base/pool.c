@@ -279,11 +279,6 @@ void mx_pool_destroy(struct mx_pool *pool)
     mx_free(pool);
 }
 
-int mx_pool_workers(const struct mx_pool *pool)
-{
-    return pool->workers;
-}
-
 void mx_pool_run(struct mx_pool *pool, void (*fn)(void *context, int worker), void *context)
 {
     if (pool->workers == 1) {

@@ -37,7 +37,6 @@ struct mx_pool_options {
 
 int mx_pool_create(const struct mx_pool_options *options, struct mx_pool **out);
 void mx_pool_destroy(struct mx_pool *pool); /* joins the threads; NULL is fine */
-int mx_pool_workers(const struct mx_pool *pool);
 
 /* Runs fn(context, worker) once on every worker and waits for all. Allocates nothing. */
 void mx_pool_run(struct mx_pool *pool, void (*fn)(void *context, int worker), void *context);

@@ -150,8 +150,3 @@ uint32_t mx_queue_count(struct mx_queue *queue)
     pthread_mutex_unlock(&queue->lock);
     return count;
 }
-
-uint32_t mx_queue_capacity(const struct mx_queue *queue)
-{
-    return queue->capacity;
-}

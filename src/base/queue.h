@@ -24,6 +24,5 @@ int mx_queue_pop(struct mx_queue *queue, void **item, uint64_t timeout_ns, uint6
 
 void mx_queue_close(struct mx_queue *queue); /* may be called more than once, from any thread */
 uint32_t mx_queue_count(struct mx_queue *queue);
-uint32_t mx_queue_capacity(const struct mx_queue *queue);
 
 #endif

@@ -45,13 +45,6 @@ int mx_statistics_add_positive(struct mx_statistics *statistics, const float *va
     return add(statistics, values, count, true);
 }
 
-void mx_statistics_merge(struct mx_statistics *into, const struct mx_statistics *from)
-{
-    into->count += from->count;
-    into->sum += from->sum;
-    into->squares += from->squares;
-}
-
 double mx_statistics_mean(const struct mx_statistics *statistics)
 {
     return statistics->count > 0 ? (double)statistics->sum / UNIT / (double)statistics->count : 0;

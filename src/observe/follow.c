@@ -23,7 +23,6 @@ struct mx_follow {
     dev_t device;
     ino_t inode;
     uint64_t read_bytes; /* of the file, so far */
-    uint64_t file_bytes;
     int64_t changed;
     bool exists, skipping; /* skipping: in a line that was too long */
     size_t used;           /* bytes of the block: the beginning of a line */
@@ -92,7 +91,6 @@ static int look(struct mx_follow *follow, const struct mx_follow_sink *sink)
         follow->inode = now.st_ino;
     }
     follow->exists = true;
-    follow->file_bytes = (uint64_t)now.st_size;
     follow->changed = (int64_t)now.st_mtim.tv_sec;
     return 0;
 }
@@ -139,11 +137,6 @@ int mx_follow_read(struct mx_follow *follow, size_t bytes_max, const struct mx_f
 bool mx_follow_exists(const struct mx_follow *follow)
 {
     return follow->exists;
-}
-
-uint64_t mx_follow_bytes(const struct mx_follow *follow)
-{
-    return follow->file_bytes;
 }
 
 int64_t mx_follow_changed(const struct mx_follow *follow)

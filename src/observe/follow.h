@@ -35,7 +35,6 @@ void mx_follow_close(struct mx_follow *follow); /* NULL is fine */
 int mx_follow_read(struct mx_follow *follow, size_t bytes_max, const struct mx_follow_sink *sink);
 
 bool mx_follow_exists(const struct mx_follow *follow);     /* at the last read */
-uint64_t mx_follow_bytes(const struct mx_follow *follow);  /* of the file, at the last read */
 int64_t mx_follow_changed(const struct mx_follow *follow); /* seconds since 1970, at the last read; 0: never */
 
 #endif
