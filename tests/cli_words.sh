@@ -52,13 +52,13 @@ mv kept.txt bell.txt
 show() {
     "$program" synth --show-phonemes "$@" 2>stderr | sed -n 's/^words *//p'
 }
-check "in a run" test "$(show --checkpoint run --text 'The tone.')" = 'the bell.'
+check "in a run" test "$(show --checkpoint run --text 'The tone.')" = 'The bell.'
 done_with export run --precision fp32 --output bell.voice.safetensors
-check "in a voice file" test "$(show --checkpoint bell.voice.safetensors --text 'The tone.')" = 'the bell.'
+check "in a voice file" test "$(show --checkpoint bell.voice.safetensors --text 'The tone.')" = 'The bell.'
 check "which does not name the file" test "$(grep -c bell.txt bell.voice.safetensors)" = 0
-check "other words go first" test "$(show --checkpoint run --lexicon horn.txt --text 'The tone.')" = 'the horn.'
+check "other words go first" test "$(show --checkpoint run --lexicon horn.txt --text 'The tone.')" = 'The horn.'
 done_with export run --lexicon horn.txt --precision fp32 --output horn.voice.safetensors
-check "and into a voice file" test "$(show --checkpoint horn.voice.safetensors --text 'The tone.')" = 'the horn.'
+check "and into a voice file" test "$(show --checkpoint horn.voice.safetensors --text 'The tone.')" = 'The horn.'
 done_with synth --checkpoint run --text 'The tone number a.' --output a.wav
 done_with synth --checkpoint run --lexicon horn.txt --text 'The tone number a.' --output b.wav
 check "the sound is another one" test "$(cmp -s a.wav b.wav; echo $?)" = 1
@@ -66,7 +66,7 @@ done_with synth --checkpoint horn.voice.safetensors --text 'The tone number a.' 
 check "the same in the voice file" cmp b.wav c.wav
 refused 1 'sounds.txt:2:8' 'letters' synth --checkpoint run --lexicon sounds.txt --text a --output x.wav
 done_with train --train-data bell.pack --init-from horn.voice.safetensors --output again "${small[@]}" --steps 1
-check "a packed corpus brings its words" test "$(show --checkpoint again --text 'The tone.')" = 'the bell.'
+check "a packed corpus brings its words" test "$(show --checkpoint again --text 'The tone.')" = 'The bell.'
 
 # ---- showing ----
 refused 1 'contradicts' 'help' synth --show-phonemes --text a --output a.wav

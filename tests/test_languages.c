@@ -83,8 +83,8 @@ static void test_cases(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TABLES; i++) {
-        cleaner_says(tables[i].language, tables[i].cases, tables[i].count);
-        cleaner_is_stable(tables[i].language, tables[i].cases, tables[i].count);
+        cleaner_says(tables[i].language, 2, tables[i].cases, tables[i].count);
+        cleaner_is_stable(tables[i].language, 2, tables[i].cases, tables[i].count);
         cleaner_takes_prefixes(tables[i].language, tables[i].cases, tables[i].count);
     }
     cleaner_without_memory(MX_LANGUAGE_ES, spanish[2].written);
@@ -94,7 +94,7 @@ static void test_report(void **state)
 {
     (void)state;
     const struct mx_text_report counts = {.controls_dropped = 1, .symbols_dropped = 1, .foreign_letters = 2};
-    cleaner_reports(MX_LANGUAGE_RU, "Да\u200b 😀 ok", "да ok", &counts);
+    cleaner_reports(MX_LANGUAGE_RU, "Да\u200b 😀 ok", "Да ok", &counts);
 }
 
 /* What is left of a text may stand in it; what is of another script may not. */
@@ -172,9 +172,9 @@ static void test_sentences(void **state)
         const char *text;
         const char *pieces[4];
     } cases[] = {
-        {MX_LANGUAGE_ES, "¿Qué tal? ¡Muy bien! Son 3,14.", {"qué tal?", "muy bien!", "son 3,14."}},
-        {MX_LANGUAGE_FR, "« Où est-il ? » Il est là.", {"où est-il?", "il est là."}},
-        {MX_LANGUAGE_RU, "Да! А. С. Пушкин писал. «Кто?»", {"да!", "а с пушкин писал.", "кто?"}},
+        {MX_LANGUAGE_ES, "¿Qué tal? ¡Muy bien! Son 3,14.", {"Qué tal?", "Muy bien!", "Son 3,14."}},
+        {MX_LANGUAGE_FR, "« Où est-il ? » Il est là.", {"Où est-il?", "Il est là."}},
+        {MX_LANGUAGE_RU, "Да! А. С. Пушкин писал. «Кто?»", {"Да!", "А С Пушкин писал.", "Кто?"}},
         {MX_LANGUAGE_HI, "नमस्ते। अच्छा।", {"नमस्ते.", "अच्छा."}},
     };
     struct mx_arena arena;
@@ -278,7 +278,7 @@ static void test_chars(void **state)
     struct mx_tokens tokens;
     mx_arena_init(&arena, 0);
     assert_int_equal(mx_text_normalise(MX_LANGUAGE_ES, text, strlen(text), &arena, &spoken, NULL), 0);
-    assert_string_equal(spoken, "año 21?");
+    assert_string_equal(spoken, "Año 21?");
     assert_int_equal(mx_tokens_from_text(MX_TOKENS_CHARS, NULL, MX_LANGUAGE_ES, spoken, &arena, &symbols), 0);
     assert_int_equal(mx_vocabulary_create(MX_TOKENS_CHARS, &vocabulary), 0);
     assert_int_equal(mx_vocabulary_add(vocabulary, symbols.codes, symbols.count), 0);

@@ -207,14 +207,14 @@ static void ellipsis(void **state)
     static const struct {
         const char *text, *pieces[6];
         double pauses[6];
-    } cases[] = {{"Wait … what?", {"wait.", "what?"}, {500}},
-                 {"Wait... What? Oh. . . I see.", {"wait.", "what?", "oh.", "i see."}, {500, 350, 500}},
-                 {"Wait...what\u2026", {"wait.", "what."}, {500}},
-                 {"\"Well ...\" she said", {"well.", "she said"}, {500}},
+    } cases[] = {{"Wait … what?", {"Wait.", "what?"}, {500}},
+                 {"Wait... What? Oh. . . I see.", {"Wait.", "What?", "Oh.", "I see."}, {500, 350, 500}},
+                 {"Wait...what\u2026", {"Wait.", "what."}, {500}},
+                 {"\"Well ...\" she said", {"Well.", "she said"}, {500}},
                  {"... and then ...", {"and then."}, {0}},
-                 {"What ...? Oh …, so. Up..down", {"what?", "oh.", "so.", "up.", "down"}, {350, 500, 350, 350}},
-                 {"One ...\n\n... two", {"one.", "two"}, {600}},
-                 {"Hm … … so", {"hm.", "so"}, {500}}};
+                 {"What ...? Oh …, so. Up..down", {"What?", "Oh.", "so.", "Up.", "down"}, {350, 500, 350, 350}},
+                 {"One ...\n\n... two", {"One.", "two"}, {600}},
+                 {"Hm … … so", {"Hm.", "so"}, {500}}};
     const struct rig *const rig = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mx_speak_script *script;
@@ -240,11 +240,11 @@ static void little_room(void **state)
     static const struct {
         const char *text;
         double pause_ms;
-    } want[] = {{"short one.", 350},
-                {"these words have far too", 40},
+    } want[] = {{"Short one.", 350},
+                {"These words have far too", 40},
                 {"many letters here", 200},
                 {"and here!", 350},
-                {"another short one.", 0}};
+                {"Another short one.", 0}};
     static const char text[] = "Short one. These words have far too many letters here - and here! Another short one.";
     struct mx_speak_script_options options = ((struct rig *)*state)->options;
     struct mx_speak_script *script;
@@ -302,9 +302,9 @@ static void fails_late(void **state)
     options.longest_tokens = 10;
     assert_int_equal(mx_speak_script_open(&options, text, strlen(text), &script), 0);
     assert_int_equal(mx_speak_script_next(script, &item), 1);
-    assert_string_equal(item.text, "one.");
+    assert_string_equal(item.text, "One.");
     assert_int_equal(mx_speak_script_next(script, &item), 1);
-    assert_string_equal(item.text, "two.");
+    assert_string_equal(item.text, "Two.");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(mx_speak_script_next(script, &item), MX_ERR_ARGUMENT);
         assert_non_null(strstr(mx_error_last()->message, "text from byte 0 on: the network has no room"));

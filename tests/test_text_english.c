@@ -319,13 +319,13 @@ static const struct cleaner_case cases[] = {
 static void test_cases(void **state)
 {
     (void)state;
-    cleaner_says(MX_LANGUAGE_EN, cases, sizeof cases / sizeof *cases);
+    cleaner_says(MX_LANGUAGE_EN, 2, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_stable(void **state)
 {
     (void)state;
-    cleaner_is_stable(MX_LANGUAGE_EN, cases, sizeof cases / sizeof *cases);
+    cleaner_is_stable(MX_LANGUAGE_EN, 2, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_languages(void **state)

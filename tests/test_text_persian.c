@@ -288,13 +288,13 @@ static const struct cleaner_case cases[] = {
 static void test_cases(void **state)
 {
     (void)state;
-    cleaner_says(MX_LANGUAGE_FA, cases, sizeof cases / sizeof *cases);
+    cleaner_says(MX_LANGUAGE_FA, MX_TEXT_CLEANER_VERSION, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_stable(void **state)
 {
     (void)state;
-    cleaner_is_stable(MX_LANGUAGE_FA, cases, sizeof cases / sizeof *cases);
+    cleaner_is_stable(MX_LANGUAGE_FA, MX_TEXT_CLEANER_VERSION, cases, sizeof cases / sizeof *cases);
 }
 
 /* The same word in all the ways it is encoded gives the same bytes. */

@@ -186,7 +186,7 @@ static void griffin_lim_too(void **state)
  * text. */
 static void chunks_tell(void **state)
 {
-    static const char *const texts[] = {"hello, world.", NULL, "a second paragraph?", "yes!", "and one more piece."};
+    static const char *const texts[] = {"Hello, world.", NULL, "a second paragraph?", "Yes!", "And one more piece."};
     struct fixture *const f = *state;
     const struct mx_sound_chunk *chunk;
     uint64_t samples = 0, piece = 0, last_end = 0;
@@ -214,7 +214,7 @@ static void chunks_tell(void **state)
         samples += chunk->count;
         open = !chunk->last;
         if (!chunk->last) continue;
-        assert_string_equal(symbols, text);
+        assert_int_equal(strcasecmp(symbols, text), 0); /* characters are small */
         assert_true(last_end <= samples);
         symbols[0] = '\0';
         piece++;

@@ -243,15 +243,7 @@ static void read_next(struct mx_english *english)
 
 static void clean(struct mx_text_scan *scan)
 {
-    struct mx_english english = {.scan = scan, .sentence_start = true};
-    size_t lower = 0, upper = 0;
-    for (size_t i = 0; i < scan->count; i++) {
-        const bool letter = mx_text_is_letter(scan->points[i]), capital = mx_text_is_upper(scan->points[i]);
-        upper += capital;
-        lower += letter && !capital;
-    }
-    /* "NASA" alone is an acronym; "PLEASE READ THIS" is a sentence. */
-    english.shouting = lower == 0 && upper >= 8;
+    struct mx_english english = {.scan = scan, .sentence_start = true, .shouting = mx_text_shouts(scan)};
     while (scan->at < scan->count) read_next(&english);
 }
 

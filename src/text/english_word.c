@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * English words: abbreviations, initials, acronyms, Roman numerals, and the rest in lower case; see english.h.
+ * English words: abbreviations, initials, acronyms, Roman numerals, and the rest; see english.h.
  *
  * An abbreviation is looked up as a whole word together with its context, never as a part of another word. Only the
  * sink allocates memory.
@@ -466,8 +466,11 @@ void mx_english_read_word(struct mx_english *english)
         if (try_acronyms(english, &word)) return;
         if (scan->cleaner >= 2 && try_alone(english, &word)) return;
     }
+    const bool article = word.length == 1 && word.ascii && word.lower[0] == 'a';
     for (size_t i = 0; i < word.length; i++) {
-        mx_text_sink_point(scan->sink, (uint32_t)utf8proc_tolower((utf8proc_int32_t)mx_text_peek(scan, i)));
+        const uint32_t point = mx_text_peek(scan, i);
+        mx_text_sink_point(scan->sink,
+                           scan->small_only || article ? (uint32_t)utf8proc_tolower((utf8proc_int32_t)point) : point);
     }
     scan->at += word.length;
     remember(english, word.lower, capital);

@@ -70,7 +70,8 @@ void mx_text_sink_release(struct mx_text_sink *sink);
 /* ---- input ---- */
 struct mx_text_scan {
     const struct mx_language *language;
-    int cleaner; /* version of the rules to read by */
+    int cleaner;     /* version of the rules to read by */
+    bool small_only; /* capitals become small letters: before version 3, and where they mean nothing */
     const uint32_t *points;
     size_t count, at;
     struct mx_text_sink *sink;
@@ -82,6 +83,10 @@ static inline uint32_t mx_text_peek(const struct mx_text_scan *scan, size_t ahea
 {
     return ahead < scan->count - scan->at ? scan->points[scan->at + ahead] : 0;
 }
+
+/* Whether the whole text is in capitals, which then mean nothing: "NASA" alone is an acronym, "PLEASE READ THIS" is a
+ * sentence. */
+bool mx_text_shouts(const struct mx_text_scan *scan);
 
 /* The point before the next one; 0 at the beginning. */
 static inline uint32_t mx_text_before(const struct mx_text_scan *scan)

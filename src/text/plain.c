@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rules of languages without their own cleaner: letters are kept, in lower case, and espeak-ng reads numbers and
- * signs. Only what the rest of the program relies on is decided here: one form for punctuation and blanks, where a full
+ * The rules of languages without their own cleaner: letters are kept, and espeak-ng reads numbers and signs. Only what the rest of the program relies on is decided here: one form for punctuation and blanks, where a full
  * stop ends a sentence, and where a mark between digits belongs to the number (3,14, 12:30, 1.000.000).
  *
  * Only the sink allocates memory.
@@ -35,6 +34,7 @@ static bool is_alphanumeric(uint32_t point)
 
 static uint32_t lower(const struct mx_text_scan *scan, uint32_t point)
 {
+    if (!scan->small_only) return point;
     if (scan->language->rules->dotless && point == 'I') return 0x131; /* ı */
     return mx_text_is_upper(point) ? (uint32_t)utf8proc_tolower((utf8proc_int32_t)point) : point;
 }

@@ -147,6 +147,19 @@ void mx_text_sink_release(struct mx_text_sink *sink)
     *sink = (struct mx_text_sink){0};
 }
 
+/* ---- the input ---- */
+
+bool mx_text_shouts(const struct mx_text_scan *scan)
+{
+    size_t lower = 0, upper = 0;
+    for (size_t i = 0; i < scan->count && lower == 0; i++) {
+        const bool letter = mx_text_is_letter(scan->points[i]), capital = mx_text_is_upper(scan->points[i]);
+        upper += capital;
+        lower += letter && !capital;
+    }
+    return lower == 0 && upper >= 8;
+}
+
 /* ---- numerals ---- */
 
 bool mx_text_word_is(const struct mx_text_scan *scan, size_t ahead, const char *word)

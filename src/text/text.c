@@ -372,6 +372,7 @@ int mx_reading_text(const struct mx_reading *reading, enum mx_language_id id, co
         scan.points = replaced.data;
         scan.count = replaced.count;
     }
+    scan.small_only = scan.cleaner < 3 || scan.language->rules->dotless || mx_text_shouts(&scan);
     scan.language->rules->clean(&scan);
     mx_text_sink_finish(&sink);
     const char *spoken = mx_text_sink_text(&sink);

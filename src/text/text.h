@@ -6,11 +6,12 @@
  * writes. Each is followed by one space (" - " is a pause between words; inside a word - and ' are part of the word).
  * So . ! or ? before a space ends a sentence in every language.
  *
- * In English and Persian, numbers, dates, money, abbreviations and symbols become words. English is in lower case;
- * spelled letters stand alone, and a spelled "a" becomes "ay" because "a" is the article. Persian has Persian letter
- * forms, short vowels as given, and ZWNJ between the parts of a word; Latin words in it are not changed. Every other
- * language is in lower case with its own letters; numbers and signs such as % are kept as written, because espeak-ng
- * reads them (plain.c).
+ * In English and Persian, numbers, dates, money, abbreviations and symbols become words. In English, spelled letters stand
+ * alone in lower case, and a spelled "a" becomes "ay" because "a" is the article. Persian has Persian letter forms, short
+ * vowels as given, and ZWNJ between the parts of a word; Latin words in it are not changed. Every other language keeps its
+ * own letters; numbers and signs such as % are kept as written, because espeak-ng reads them (plain.c). Capitals stay,
+ * except in a text that has no small letters; the article "A" and languages with ı are in lower case. The symbols of
+ * characters (tokens.h) are always in lower case.
  *
  * Memory: results are pieces of the caller's arena. Nothing here keeps state; all functions may run in several threads.
  */
@@ -26,8 +27,9 @@
 /* Part of the hash of every corpus: raise it whenever the same input gives another output. A voice goes on reading by the
  * rules that it was trained with (reading.h), so what a version said must stay possible.
  *     1
- *     2  English: letters and Roman numerals that stand alone. Persian: ezafe and homographs */
-#define MX_TEXT_CLEANER_VERSION 2
+ *     2  English: letters and Roman numerals that stand alone. Persian: ezafe and homographs
+ *     3  capitals stay, so that espeak-ng tells names and acronyms from words, and "I" from "i" */
+#define MX_TEXT_CLEANER_VERSION 3
 
 /* The longest text that is accepted in one piece; a sentence has some hundred bytes. */
 #define MX_TEXT_LIMIT_BYTES ((size_t)64 << 20)

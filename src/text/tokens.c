@@ -5,6 +5,7 @@
 #include "text/tokens.h"
 
 #include <string.h>
+#include <utf8proc.h>
 
 #include "base/string.h"
 #include "myxtts/error.h"
@@ -78,7 +79,11 @@ int mx_reading_symbols(const struct mx_reading *reading, enum mx_tokens_mode mod
     if (rc < 0) return rc;
     uint32_t *points = mx_arena_alloc(arena, strlen(phonemes) + 1, sizeof *points);
     if (!points) return MX_ERR_NO_MEMORY;
-    for (const char *at = phonemes; *at;) at += mx_utf8_decode(at, &points[out->count++]);
+    for (const char *at = phonemes; *at; out->count++) {
+        uint32_t *const point = &points[out->count];
+        at += mx_utf8_decode(at, point);
+        if (mode == MX_TOKENS_CHARS) *point = (uint32_t)utf8proc_tolower((utf8proc_int32_t)*point);
+    }
     out->codes = points;
     return 0;
 }

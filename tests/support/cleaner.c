@@ -12,16 +12,18 @@
 #include <cmocka.h>
 
 #include "myxtts/error.h"
+#include "text/reading.h"
 
-void cleaner_says(enum mx_language_id language, const struct cleaner_case *cases, size_t count)
+void cleaner_says(enum mx_language_id language, int version, const struct cleaner_case *cases, size_t count)
 {
+    const struct mx_reading reading = {.cleaner = version};
     struct mx_arena arena;
     size_t wrong = 0;
     mx_arena_init(&arena, 0);
     for (size_t i = 0; i < count; i++) {
         const char *const written = cases[i].written;
         char *spoken;
-        assert_int_equal(mx_text_normalise(language, written, strlen(written), &arena, &spoken, NULL), 0);
+        assert_int_equal(mx_reading_text(&reading, language, written, strlen(written), &arena, &spoken, NULL), 0);
         if (!strcmp(spoken, cases[i].spoken)) continue;
         print_error("\"%s\"\n  said:     \"%s\"\n  expected: \"%s\"\n", written, spoken, cases[i].spoken);
         wrong++;
@@ -30,14 +32,15 @@ void cleaner_says(enum mx_language_id language, const struct cleaner_case *cases
     assert_int_equal(wrong, 0);
 }
 
-void cleaner_is_stable(enum mx_language_id language, const struct cleaner_case *cases, size_t count)
+void cleaner_is_stable(enum mx_language_id language, int version, const struct cleaner_case *cases, size_t count)
 {
+    const struct mx_reading reading = {.cleaner = version};
     struct mx_arena arena;
     mx_arena_init(&arena, 0);
     for (size_t i = 0; i < count; i++) {
         char *again;
         const char *const spoken = cases[i].spoken;
-        assert_int_equal(mx_text_normalise(language, spoken, strlen(spoken), &arena, &again, NULL), 0);
+        assert_int_equal(mx_reading_text(&reading, language, spoken, strlen(spoken), &arena, &again, NULL), 0);
         assert_string_equal(again, spoken);
     }
     mx_arena_release(&arena);

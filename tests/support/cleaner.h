@@ -15,11 +15,11 @@ struct cleaner_case {
     const char *written, *spoken;
 };
 
-/* Each text is said as the table says. All that is wrong is printed before the test fails. */
-void cleaner_says(enum mx_language_id language, const struct cleaner_case *cases, size_t count);
+/* Each text is said as the table says by that version of the rules. All that is wrong is printed before the test fails. */
+void cleaner_says(enum mx_language_id language, int version, const struct cleaner_case *cases, size_t count);
 
 /* What has been cleaned is clean: it does not change when it is cleaned again. */
-void cleaner_is_stable(enum mx_language_id language, const struct cleaner_case *cases, size_t count);
+void cleaner_is_stable(enum mx_language_id language, int version, const struct cleaner_case *cases, size_t count);
 
 /* The text is said so, and the report counts what it did for that. */
 void cleaner_reports(enum mx_language_id language, const char *written, const char *spoken,
