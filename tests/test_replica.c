@@ -19,7 +19,7 @@
 #include "myxtts/registry.h"
 #include "support/cores.h"
 #include "train/device_batch.h"
-#include "train/networks.h"
+#include "train/network.h"
 #include "train/replica.h"
 
 #define SEQUENCES 5
@@ -38,14 +38,14 @@ static const struct mx_model_capacity room = {.sequences = SEQUENCES,
                                               .frames = SEQUENCES * LONGEST,
                                               .references = SEQUENCES * LONGEST};
 
-static struct mx_acoustic_options network;
+static struct mx_network_options network;
 
 static int group_open(void **state)
 {
     (void)state;
     two_cores_or_exit();
     const struct mx_model_config config = mx_model_config_default(&small, 20, 2);
-    network = mx_acoustic_options(&config, &room);
+    network = mx_network_acoustic(&config, &room);
     const struct mx_registry_options options = {.cpu_devices = 2, .devices = {"cpu:0", "cpu:1"}, .device_count = 2};
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     if (mx_registry_open(NULL, &options, &it.registry) < 0) return -1;
@@ -66,9 +66,9 @@ static int group_close(void **state)
 
 static struct mx_replica_options options_of(int device)
 {
-    struct mx_replica_options o = {.device = it.devices[device], .network = &network.base, .passes = 1};
+    struct mx_replica_options o = {.device = it.devices[device], .network = &network, .passes = 1};
     struct mx_network_memory memory;
-    assert_int_equal(network.base.calls->memory_plan(&network.base, &memory), 0);
+    assert_int_equal(network.calls->memory_plan(&network, &memory), 0);
     o.room.count = memory.floats;
     return o;
 }
@@ -142,8 +142,7 @@ static struct mx_device_batch *device_batch_make(void)
 
 static void run(struct mx_replica *replica, const struct mx_device_batch *part, const struct mx_device_batch *whole)
 {
-    const struct mx_network_pass pass = {
-        .batch = part, .whole = network.base.calls->count(whole), .seed = 5, .number = 9};
+    const struct mx_network_pass pass = {.batch = part, .whole = network.calls->count(whole), .seed = 5, .number = 9};
     assert_int_equal(mx_replica_clear(replica), 0);
     if (part->count > 0)
         assert_int_equal(mx_replica_run(replica, 0, &pass, true), 0);

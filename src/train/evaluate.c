@@ -114,11 +114,11 @@ static int segments_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation 
     const struct mx_device_batch *const batch = mx_batch_device(t->batch);
     if (p == NULL || batch->segment_count == 0) return 0;
     const struct mx_replica *const own = p->replicas[0];
-    MX_TRY(mx_vocoder_evaluate(mx_vocoding_vocoder(own->network), t->stream, mx_slice_at(own->average, 0),
-                               &batch->vocoder, own->losses));
+    MX_TRY(mx_vocoder_evaluate(own->network->vocoder, t->stream, mx_slice_at(own->average, 0), &batch->vocoder,
+                               own->losses));
     MX_TRY(mx_stream_sync(t->stream));
     const struct mx_vocoder_losses sums =
-        mx_vocoder_losses_of(&t->shape.vocoder.config, own->losses, batch->segment_count, -1, 1);
+        mx_vocoder_losses_of(&t->shape.vocoder.vocoder, own->losses, batch->segment_count, -1, 1);
     for (int k = 0; k < MX_VOCODER_LOSSES; k++) out->vocoder.values[k] += sums.values[k];
     out->vocoder_frames += batch->vocoder.frames.rows;
 out:
@@ -138,8 +138,7 @@ static int batch_evaluate(struct mx_trainer *t, const uint32_t *items, uint32_t 
     MX_TRY(mx_batch_assemble(t->batch, t->stream, host, &batch));
     if (p != NULL) {
         const struct mx_replica *const own = p->replicas[0];
-        MX_TRY(mx_model_evaluate(mx_acoustic_model(own->network), t->stream, mx_slice_at(own->average, 0), &batch,
-                                 own->losses));
+        MX_TRY(mx_model_evaluate(own->network->model, t->stream, mx_slice_at(own->average, 0), &batch, own->losses));
         MX_TRY(mx_stream_sync(t->stream));
         const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, own->losses, host->count, -1, 1, 1);
         for (int k = 0; k < MX_MODEL_LOSSES; k++) out->losses.values[k] += sums.values[k];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is trained: a network as replicas and trainer see it.
+ * What is trained: a network as replicas and trainer see it. There are two, the acoustic network of model/ and the
+ * network of vocoder/.
  *
- * An implementation (networks.h) describes itself by a table of calls and takes its configuration and capacity from a
- * struct whose first member is a struct mx_network_options. It finds its own arrays in the batch that the pipeline
- * delivers, so whoever runs it needs to know neither what it reads nor what it computes.
+ * Each describes itself by a table of calls. It finds its own arrays in the batch that the pipeline delivers, so whoever
+ * runs it needs to know neither what it reads nor what it computes.
  *
  * Everything is queued on the given stream and does not wait unless stated. Nothing is allocated after creation.
  *
@@ -14,20 +14,32 @@
 #ifndef MX_TRAIN_NETWORK_H
 #define MX_TRAIN_NETWORK_H
 
-#include "model/parameters.h"
+#include "model/model.h"
 #include "myxtts/device.h"
+#include "vocoder/vocoder.h"
 
 struct mx_device_batch;
 struct mx_network_calls;
 
-/* The first member of an implementation's options. */
+/* What a network is made of: the members of one of the two are set. */
 struct mx_network_options {
     const struct mx_network_calls *calls;
+    struct mx_model_config model;
+    struct mx_model_capacity model_capacity;
+    struct mx_vocoder_config vocoder;
+    struct mx_vocoder_capacity vocoder_capacity; /* of the segments of a batch */
 };
 
-/* A network that was created: the first member of an implementation's own struct. */
+struct mx_network_options mx_network_acoustic(const struct mx_model_config *config,
+                                              const struct mx_model_capacity *capacity);
+struct mx_network_options mx_network_vocoder(const struct mx_vocoder_config *config,
+                                             const struct mx_vocoder_capacity *capacity);
+
+/* A network that was created; it owns the one of the two that it is. */
 struct mx_network {
     const struct mx_network_calls *calls;
+    struct mx_model *model;
+    struct mx_vocoder *vocoder;
 };
 
 struct mx_network_memory {
@@ -67,10 +79,9 @@ struct mx_network_calls {
     int32_t losses;
     /* Sizes; allocates nothing. Checks the configuration. */
     int (*memory_plan)(const struct mx_network_options *options, struct mx_network_memory *out);
-    /* Takes the activations from `device` and prepares them on `stream`. Waits. */
-    int (*create)(const struct mx_network_options *options, struct mx_device *device, struct mx_stream *stream,
-                  struct mx_network **out);
-    void (*destroy)(struct mx_network *network); /* its work must be complete */
+    /* Makes the model or vocoder of the network. */
+    int (*open)(const struct mx_network_options *options, struct mx_device *device, struct mx_stream *stream,
+                struct mx_network *network);
     const struct mx_parameters *(*parameters)(const struct mx_network *network);
     /* Where frozen parameters are, whatever weights a run or an evaluation is given. */
     void (*frozen_set)(struct mx_network *network, struct mx_slice weights);
@@ -87,6 +98,11 @@ struct mx_network_calls {
     /* The utterance of the dataset that a sequence of the batch is from. */
     uint32_t (*utterance)(const struct mx_device_batch *batch, int32_t sequence);
 };
+
+/* Takes the activations from `device` and prepares them on `stream`. Waits. */
+int mx_network_create(const struct mx_network_options *options, struct mx_device *device, struct mx_stream *stream,
+                      struct mx_network **out);
+void mx_network_destroy(struct mx_network *network); /* its work must be complete; NULL is fine */
 
 static inline const struct mx_parameters *mx_network_parameters(const struct mx_network *network)
 {

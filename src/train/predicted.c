@@ -15,7 +15,7 @@ int mx_predicted_mel(const struct mx_trainer *t, const struct mx_device_batch *b
     const struct mx_trainer_part *const first = &t->parts[0];
     const size_t row_bytes = (size_t)t->options.model.bands * sizeof(float);
     if (first->which != MX_PART_ACOUSTIC || t->state.step < v->predicted_from || batch->count == 0) return 0;
-    const struct mx_slice predicted = mx_model_view(mx_acoustic_model(first->replicas[0]->network)).mel;
+    const struct mx_slice predicted = mx_model_view(first->replicas[0]->network->model).mel;
     int64_t at = 0; /* row of the segment among all of them */
     for (int32_t i = 0; i < batch->segment_count; at += batch->segments[i++].rows) {
         const struct mx_segment *const s = &batch->segments[i];

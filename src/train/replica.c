@@ -131,7 +131,7 @@ int mx_replica_create(const struct mx_replica_options *options, struct mx_replic
     MX_TRY(mx_replica_memory_plan(options, &plan));
     r->stream = options->stream;
     if (r->stream == NULL) MX_TRY(mx_stream_create(options->device, "train", &r->stream));
-    MX_TRY(options->network->calls->create(options->network, options->device, r->stream, &r->network));
+    MX_TRY(mx_network_create(options->network, options->device, r->stream, &r->network));
     const struct mx_parameters *const table = mx_network_parameters(r->network);
     r->floats = table->floats;
     r->gradient_floats = table->learned + table->discard;
@@ -162,7 +162,7 @@ void mx_replica_destroy(struct mx_replica *r)
     mx_buffer_release(r->average);
     mx_buffer_release(r->stage);
     mx_graph_release(r->graph);
-    if (r->network != NULL) r->network->calls->destroy(r->network);
+    mx_network_destroy(r->network);
     if (r->options.stream == NULL) mx_stream_release(r->stream);
     mx_free(r);
 }

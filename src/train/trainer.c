@@ -45,7 +45,7 @@ static int ready_take(struct mx_trainer *t)
     int rc = 0;
     float *initial = NULL;
     if (!t->options.with_vocoder || !t->options.vocoder.ready) return 0;
-    MX_TRY(mx_vocoder_parameters_create(&t->shape.vocoder.config, &t->ready_table));
+    MX_TRY(mx_vocoder_parameters_create(&t->shape.vocoder.vocoder, &t->ready_table));
     const size_t bytes = (size_t)t->ready_table->floats * sizeof(float);
     MX_TRY(mx_buffer_create(t->options.device, MX_TRAINER_OWNER_VOCODER, bytes, &t->ready_weights));
     initial = mx_alloc(1, bytes);
@@ -255,7 +255,7 @@ struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *t)
         }
         /* Queued before whatever is said next. If it cannot be, neither can that: the stream has failed. */
         if (p->at_work > 1) (void)mx_replica_take_average(own, p->replicas[1]);
-        voice.model = mx_acoustic_model(own->network);
+        voice.model = own->network->model;
         voice.average = average;
     }
     if (t->ready_weights != NULL) voice.vocoder = mx_slice_at(t->ready_weights, 0);

@@ -3,7 +3,7 @@
  * The trainer: one device that trains, step after step, and the pipeline that feeds it, on the same device or another
  * (feed.h).
  *
- * What it trains are its parts: networks (networks.h), each with its own weights, optimizer, schedule and guard. All
+ * What it trains are its parts: networks (network.h), each with its own weights, optimizer, schedule and guard. All
  * parts train on the same batches.
  *
  * A step takes grad_accum batches from the pipeline, runs each forward and backward (the gradients add up to those of

@@ -7,7 +7,7 @@
 
 #include "corpus/sampler.h"
 #include "train/feed.h"
-#include "train/networks.h"
+#include "train/network.h"
 #include "train/replica.h"
 #include "train/trainer.h"
 
@@ -27,8 +27,8 @@ struct mx_trainer_shape {
     bool shared;                        /* work is shared: the data device has a replica, too … */
     struct mx_model_capacity twin;      /* … for parts of batches up to this size */
     struct mx_segment_options segments; /* of this member */
-    struct mx_acoustic_options acoustic[MX_TRAINER_REPLICAS];
-    struct mx_vocoding_options vocoder;
+    struct mx_network_options acoustic[MX_TRAINER_REPLICAS];
+    struct mx_network_options vocoder;
 };
 
 /* batch_order.c: the sampler and the limits of a batch; the lists and the source of the shape must be there. */

@@ -107,9 +107,9 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
     shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);
-    shape->acoustic[0] = mx_acoustic_options(&o->model, &shape->capacity.model);
-    shape->acoustic[1] = mx_acoustic_options(&o->model, &shape->twin);
-    shape->vocoder = mx_vocoding_options(&vocoder, &segments);
+    shape->acoustic[0] = mx_network_acoustic(&o->model, &shape->capacity.model);
+    shape->acoustic[1] = mx_network_acoustic(&o->model, &shape->twin);
+    shape->vocoder = mx_network_vocoder(&vocoder, &segments);
 out:
     return rc;
 }
@@ -263,12 +263,12 @@ static int acoustic_options(const struct mx_trainer_options *o, const struct mx_
 {
     struct mx_device *const data = mx_trainer_data_device(o);
     struct mx_network_memory memory;
-    const int rc = shape->acoustic[0].base.calls->memory_plan(&shape->acoustic[0].base, &memory);
+    const int rc = shape->acoustic[0].calls->memory_plan(&shape->acoustic[0], &memory);
     if (rc < 0) return rc;
     const int64_t half = memory.learned / 2 / MX_PARAMETER_ALIGNMENT * MX_PARAMETER_ALIGNMENT;
     const int64_t own = shape->shared && alike(data, o->device) ? half : memory.learned;
     out[0] = (struct mx_replica_options){.device = o->device,
-                                         .network = &shape->acoustic[0].base,
+                                         .network = &shape->acoustic[0],
                                          .passes = o->grad_accum,
                                          .room = {0, memory.learned},
                                          .shared = shape->shared,
@@ -276,7 +276,7 @@ static int acoustic_options(const struct mx_trainer_options *o, const struct mx_
                                          .recorded = o->flow.static_shapes};
     out[1] = out[0];
     out[1].device = data;
-    out[1].network = &shape->acoustic[1].base;
+    out[1].network = &shape->acoustic[1];
     out[1].room = (struct mx_range){own, memory.learned - own};
     out[1].buckets = false;
     return shape->shared ? 2 : 1;
@@ -287,10 +287,10 @@ static int vocoder_options(const struct mx_trainer_options *o, const struct mx_t
                            struct mx_replica_options out[MX_TRAINER_REPLICAS])
 {
     struct mx_network_memory memory;
-    const int rc = shape->vocoder.base.calls->memory_plan(&shape->vocoder.base, &memory);
+    const int rc = shape->vocoder.calls->memory_plan(&shape->vocoder, &memory);
     if (rc < 0) return rc;
     out[0] = (struct mx_replica_options){.device = o->device,
-                                         .network = &shape->vocoder.base,
+                                         .network = &shape->vocoder,
                                          .passes = o->grad_accum,
                                          .room = {0, memory.learned},
                                          .buckets = o->comm != NULL || o->flow.times,
@@ -336,7 +336,7 @@ struct parts_memory {
 static int ready_measure(const struct mx_trainer_shape *shape, struct mx_model_memory_plan *out)
 {
     struct mx_parameters *table;
-    const int rc = mx_vocoder_parameters_create(&shape->vocoder.config, &table);
+    const int rc = mx_vocoder_parameters_create(&shape->vocoder.vocoder, &table);
     if (rc < 0) return rc;
     *out = (struct mx_model_memory_plan){.parameters = table->elements,
                                          .parameters_bytes = (uint64_t)table->floats * sizeof(float)};
@@ -419,7 +419,8 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     MX_TRY(mx_trainer_shape_open(o, &shape));
     if (!o->vocoder_alone) MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
     if (mx_trainer_trains(o, MX_PART_VOCODER))
-        MX_TRY(mx_vocoder_memory_plan(&shape.vocoder.config, &shape.vocoder.capacity, MX_MODEL_TRAIN, &out->vocoder));
+        MX_TRY(mx_vocoder_memory_plan(&shape.vocoder.vocoder, &shape.vocoder.vocoder_capacity, MX_MODEL_TRAIN,
+                                      &out->vocoder));
     else if (o->with_vocoder)
         MX_TRY(ready_measure(&shape, &out->vocoder));
     MX_TRY(mx_trainer_vocoder_share(o, &shape, &out->vocoder_share));

@@ -35,9 +35,9 @@ int mx_trainer_vocoder_share(const struct mx_trainer_options *o, const struct mx
     if (o->vocoder_alone || !mx_trainer_trains(o, MX_PART_VOCODER)) return 0;
     const struct mx_model_work work = acoustic_work(o, shape);
     MX_TRY(mx_model_parameters_create(&o->model, NULL, &model));
-    MX_TRY(mx_vocoder_parameters_create(&shape->vocoder.config, &vocoder));
+    MX_TRY(mx_vocoder_parameters_create(&shape->vocoder.vocoder, &vocoder));
     for (int i = 0; i < vocoder->count; i++) /* the first product is one of data */
-        own += mx_parameter_flops(&vocoder->entries[i], shape->vocoder.capacity.frames, i == 0);
+        own += mx_parameter_flops(&vocoder->entries[i], shape->vocoder.vocoder_capacity.frames, i == 0);
     *share = own / (own + mx_model_flops(model, &o->model, &work));
 out:
     mx_parameters_destroy(model);
