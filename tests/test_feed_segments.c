@@ -139,7 +139,7 @@ static struct mx_batch_source *source_make(const struct mx_segment_options *segm
 struct made {
     struct mx_batch_source *source;
     struct mx_host_batch *host;
-    struct mx_batch *batch;
+    struct mx_batch_builder *batch;
     struct mx_stream *stream;
     struct mx_extract *extract, *shorts;
     float *mel, *pitch, *burst;                      /* of the whole batch, by the extractors */
@@ -213,7 +213,6 @@ static void made_open(struct made *m, const struct mx_segment_options *segments,
 {
     struct mx_host_batch_capacity capacity;
     struct mx_dataset_reader *reader;
-    struct mx_model_batch batch;
     uint32_t all[TRAINING_ROWS];
     for (uint32_t i = 0; i < TRAINING_ROWS; i++) all[i] = i;
     *m = (struct made){.source = source_make(segments)};
@@ -223,17 +222,19 @@ static void made_open(struct made *m, const struct mx_segment_options *segments,
                                              .normaliser = training.normaliser,
                                              .span_max = how != NULL ? mx_augment_span_count(how) : 0,
                                              .seed = SEED,
-                                             .segments = *segments};
+                                             .segments = *segments,
+                                             .own = true};
     assert_int_equal(mx_stream_create(training.model, "test", &m->stream), 0);
     assert_int_equal(mx_host_batch_create(m->source, training.model, &capacity, &m->host), 0);
     if (how != NULL) assert_int_equal(mx_host_batch_augment(m->host, how), 0);
     assert_int_equal(mx_dataset_reader_create(training.datasets[TRAINING_SOUND], &reader), 0);
-    if (mx_batch_create(training.model, m->stream, &options, &m->batch) < 0) fail_msg("%s", mx_error_last()->message);
+    if (mx_batch_builder_create(training.model, m->stream, &options, &m->batch) < 0)
+        fail_msg("%s", mx_error_last()->message);
     assert_int_equal(mx_host_batch_fill(m->host, reader, 1, 2, items, count), 0);
     assert_int_equal(m->host->count, count);
     assert_int_equal(m->host->segment_count, segments->crops ? (int32_t)count : segments->count);
-    if (mx_batch_assemble(m->batch, m->stream, m->host, &batch) < 0) fail_msg("%s", mx_error_last()->message);
-    const struct mx_device_batch *const on_device = mx_batch_device(m->batch);
+    if (mx_batch_builder_run(m->batch, m->stream, m->host, NULL) < 0) fail_msg("%s", mx_error_last()->message);
+    const struct mx_device_batch *const on_device = mx_batch_builder_own(m->batch);
     assert_true(segments_equal(on_device->segments, m->host->segments, m->host->segment_count));
     segments_read(on_device, m->stream, &m->own_mel, &m->own_pitch, &m->target, &m->own_burst);
     extract_plain(m, &capacity);
@@ -244,7 +245,7 @@ static void made_close(struct made *m)
 {
     mx_extract_destroy(m->extract);
     mx_extract_destroy(m->shorts);
-    mx_batch_destroy(m->batch);
+    mx_batch_builder_destroy(m->batch);
     mx_host_batch_destroy(m->host);
     mx_batch_source_destroy(m->source);
     mx_stream_release(m->stream);
@@ -345,7 +346,7 @@ static void test_augmented_sound(void **state)
     const int32_t *const first = (const int32_t *)(const void *)(tables.data + 3 * 1024), *const ends = first + BANDS;
     const float *const weights = (const float *)(const void *)(ends + BANDS + 1);
     int32_t compared = 0;
-    for (int32_t r = 0; r < mx_batch_device(m.batch)->vocoder.frames.rows; r++)
+    for (int32_t r = 0; r < mx_batch_builder_own(m.batch)->vocoder.frames.rows; r++)
         for (int b = 0; b < BANDS; b++) {
             double sum = 0;
             for (int32_t k = ends[b]; k < ends[b + 1]; k++)
@@ -359,7 +360,7 @@ static void test_augmented_sound(void **state)
     assert_true(compared > 100);
     mx_recipe_tables_release(&tables);
     /* The acoustic network's mel is masked. */
-    const struct mx_device_batch *const on_device = mx_batch_device(m.batch);
+    const struct mx_device_batch *const on_device = mx_batch_builder_own(m.batch);
     float *const masked = mx_alloc((size_t)m.host->frames * BANDS, sizeof(float));
     assert_int_equal(
         mx_copy_download(m.stream, masked, on_device->batch.mel, (size_t)m.host->frames * BANDS * sizeof(float)), 0);
@@ -394,7 +395,7 @@ static void test_crops(void **state)
     assert_int_equal(m.host->tokens, 0);
     assert_int_equal(m.host->utterances[0], 0);
     assert_int_equal(m.host->utterances[2], TRAINING_ROWS - 1);
-    assert_int_equal(mx_batch_device(m.batch)->batch.frames.rows, 0); /* nothing for the acoustic network */
+    assert_int_equal(mx_batch_builder_own(m.batch)->batch.frames.rows, 0); /* nothing for the acoustic network */
     /* The same features as in the whole recording, from where the crop was taken. */
     struct mx_dataset_reader *reader;
     struct mx_dataset_item item;

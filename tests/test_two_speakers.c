@@ -149,7 +149,7 @@ struct stage {
     struct mx_batch_source *source;
     struct mx_dataset_reader *reader;
     struct mx_host_batch *host;
-    struct mx_batch *batch;
+    struct mx_batch_builder *batch;
     struct mx_model *model; /* with more room than the trainer's, which is as long as the recordings */
 };
 
@@ -165,10 +165,10 @@ static void stage_open(struct stage *s)
     for (uint32_t i = 0; i < SPEAKERS * TEXTS; i++) all[i] = i;
     assert_int_equal(mx_batch_source_create(&how, &s->source), 0);
     assert_int_equal(mx_batch_source_capacity(s->source, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
-    const struct mx_batch_options batch = {.capacity = capacity, .normaliser = training.normaliser};
+    const struct mx_batch_options batch = {.capacity = capacity, .normaliser = training.normaliser, .own = true};
     assert_int_equal(mx_dataset_reader_create(training.recordings, &s->reader), 0);
     assert_int_equal(mx_host_batch_create(s->source, training.model, &capacity, &s->host), 0);
-    assert_int_equal(mx_batch_create(training.model, voice.stream, &batch, &s->batch), 0);
+    assert_int_equal(mx_batch_builder_create(training.model, voice.stream, &batch, &s->batch), 0);
     struct mx_model_capacity room = capacity.model;
     room.longest_frames = FRAMES_MAX;
     room.frames = 2 * FRAMES_MAX;
@@ -180,7 +180,7 @@ static void stage_open(struct stage *s)
 static void stage_close(struct stage *s)
 {
     mx_model_destroy(s->model);
-    mx_batch_destroy(s->batch);
+    mx_batch_builder_destroy(s->batch);
     mx_host_batch_destroy(s->host);
     mx_dataset_reader_destroy(s->reader);
     mx_batch_source_destroy(s->source);
@@ -204,7 +204,6 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
 {
     struct stage s = {0};
     float pitch[2 * (LETTERS + 2)];
-    struct mx_model_batch batch;
     struct mx_speech speech;
     const struct mx_trainer_voice voice = mx_trainer_voice(trainer);
     const size_t row = 80 * sizeof(float);
@@ -213,7 +212,8 @@ static void pair_speak(const uint32_t utterances[2], bool exchanged, struct soun
     assert_int_equal(s.host->count, 2);
     assert_int_equal(s.host->tokens, 2 * (LETTERS + 2)); /* with both ends */
     if (exchanged) references_exchange(s.host);
-    assert_int_equal(mx_batch_assemble(s.batch, voice.stream, s.host, &batch), 0);
+    assert_int_equal(mx_batch_builder_run(s.batch, voice.stream, s.host, NULL), 0);
+    const struct mx_model_batch batch = mx_batch_builder_own(s.batch)->batch;
     for (int i = 0; i < 2; i++) {
         const int32_t from = s.host->frame_offsets[i];
         real[i].frames = s.host->frame_offsets[i + 1] - from;

@@ -71,7 +71,7 @@ struct eval {
     struct mx_batch_source *source;
     struct mx_dataset_reader *reader;
     struct mx_host_batch *host;
-    struct mx_batch *batch;
+    struct mx_batch_builder *batch;
     struct mx_listener *listener;
     struct mx_buffer *vector;   /* [width] of a speaker, if the voice cannot listen; NULL: it can */
     struct mx_sound *sound;     /* NULL: the mel is compared … */
@@ -87,7 +87,7 @@ static void eval_close(struct eval *e)
     mx_buffer_release(e->vector);
     mx_extract_destroy(e->extract);
     mx_sound_destroy(e->sound);
-    mx_batch_destroy(e->batch);
+    mx_batch_builder_destroy(e->batch);
     mx_host_batch_destroy(e->host);
     mx_dataset_reader_destroy(e->reader);
     mx_batch_source_destroy(e->source);
@@ -234,13 +234,14 @@ static int listener_open(struct eval *e, const struct values *values)
     MX_TRY(mx_batch_source_capacity(e->source, e->list, e->count, 1, 0, &one));
     const struct mx_batch_options batch = {.capacity = one,
                                            .normaliser = state->normaliser,
-                                           .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES};
+                                           .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES,
+                                           .own = true};
     struct mx_model_capacity room = one.model;
     room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
     MX_TRY(mx_voice_model_create(e->voice, e->voice->place.stream, &room, &e->model));
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
     MX_TRY(mx_host_batch_create(e->source, e->voice->place.device, &one, &e->host));
-    MX_TRY(mx_batch_create(e->voice->place.device, e->voice->place.stream, &batch, &e->batch));
+    MX_TRY(mx_batch_builder_create(e->voice->place.device, e->voice->place.stream, &batch, &e->batch));
     if (!mx_checkpoint_listens(e->voice->checkpoint))
         MX_TRY(mx_buffer_create(e->voice->place.device, "eval", (size_t)state->model.size.width * sizeof(float),
                                 &e->vector));

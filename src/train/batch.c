@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Builders and batches, see batch.h.
+ * Builders of batches, see batch.h.
  *
  * Pitch must stay 0 where it is unvoiced, and there is no operation that selects. But voiced pitch is at least
  * pitch_low_hz, so 1 - relu(1 - pitch/low) is 1 where voiced and 0 elsewhere, and (pitch - mean · that)/deviation is
@@ -26,6 +26,7 @@ struct mx_batch_builder {
     int32_t (*spans)[4];                    /* what is sent there, from mx_host_alloc; NULL: no masks */
     struct mx_extract *extract, *reference; /* audio only; the second one without pitch, and not for crops */
     struct mx_segments_maker *segments;     /* NULL: there are none */
+    struct mx_device_batch *own;            /* NULL: not wanted */
 };
 
 static const char *owner_of(const struct mx_batch_options *options)
@@ -65,16 +66,26 @@ static struct mx_extract_options extract_options(const struct mx_batch_options *
 
 /* ---- builders ---- */
 
+static struct mx_device_batch_options own_options(const struct mx_batch_options *options)
+{
+    return (struct mx_device_batch_options){.capacity = options->capacity.model,
+                                            .vocoder = mx_segments_capacity(&options->segments),
+                                            .segments_only = crops_only(options),
+                                            .owner = owner_of(options)};
+}
+
 uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
 {
     struct mx_layout layout = {0};
     struct pieces pieces;
     const struct mx_extract_options own = extract_options(options, false), other = extract_options(options, true);
+    const struct mx_device_batch_options own_batch = own_options(options);
+    const uint64_t batch = options->own ? mx_device_batch_bytes(&own_batch) : 0;
     pieces_place(options, &layout, &pieces);
-    if (options->features) return layout.offset_bytes;
+    if (options->features) return layout.offset_bytes + batch;
     const uint64_t segments = options->segments.count > 0 ? mx_segments_maker_bytes(&options->segments) : 0;
     const uint64_t reference = crops_only(options) ? 0 : mx_extract_bytes(&other);
-    return layout.offset_bytes + mx_extract_bytes(&own) + reference + segments;
+    return layout.offset_bytes + mx_extract_bytes(&own) + reference + segments + batch;
 }
 
 uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
@@ -112,6 +123,7 @@ int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, 
     int rc = 0;
     struct mx_layout layout = {0};
     void *host = NULL;
+    const struct mx_device_batch_options own = own_options(options);
     struct mx_batch_builder *builder = mx_alloc(1, sizeof *builder);
     *out = NULL;
     if (builder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -130,6 +142,7 @@ int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, 
         MX_TRY(mx_host_alloc(device, owner_of(options), (size_t)span_words(options) * 4, &host));
     builder->spans = host;
     if (!options->features) MX_TRY(extractors_take(builder, stream));
+    if (options->own) MX_TRY(mx_device_batch_create(device, &own, &builder->own));
     *out = builder;
     builder = NULL;
 out:
@@ -140,6 +153,7 @@ out:
 void mx_batch_builder_destroy(struct mx_batch_builder *builder)
 {
     if (builder == NULL) return;
+    mx_device_batch_destroy(builder->own);
     mx_extract_destroy(builder->extract);
     mx_extract_destroy(builder->reference);
     mx_segments_maker_destroy(builder->segments);
@@ -258,6 +272,7 @@ int mx_batch_builder_run(struct mx_batch_builder *builder, struct mx_stream *str
                          struct mx_device_batch *on_device)
 {
     int rc = 0;
+    if (on_device == NULL) on_device = builder->own;
     const struct mx_model_batch *const to = &on_device->batch;
     mx_device_batch_lay(on_device, host);
     if (host->count == 0) return 0;
@@ -273,61 +288,7 @@ out:
     return rc;
 }
 
-/* ---- batches ---- */
-
-struct mx_batch {
-    struct mx_batch_builder *builder;
-    struct mx_device_batch *on_device;
-};
-
-static struct mx_device_batch_options device_options(const struct mx_batch_options *options)
+struct mx_device_batch *mx_batch_builder_own(const struct mx_batch_builder *builder)
 {
-    return (struct mx_device_batch_options){.capacity = options->capacity.model,
-                                            .vocoder = mx_segments_capacity(&options->segments),
-                                            .segments_only = crops_only(options),
-                                            .owner = owner_of(options)};
-}
-
-uint64_t mx_batch_bytes(const struct mx_batch_options *options)
-{
-    const struct mx_device_batch_options on_device = device_options(options);
-    return mx_batch_builder_bytes(options) + mx_device_batch_bytes(&on_device);
-}
-
-int mx_batch_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
-                    struct mx_batch **out)
-{
-    int rc = 0;
-    const struct mx_device_batch_options on_device = device_options(options);
-    struct mx_batch *batch = mx_alloc(1, sizeof *batch);
-    *out = NULL;
-    if (batch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_batch_builder_create(device, stream, options, &batch->builder));
-    MX_TRY(mx_device_batch_create(device, &on_device, &batch->on_device));
-    *out = batch;
-    batch = NULL;
-out:
-    mx_batch_destroy(batch);
-    return rc;
-}
-
-void mx_batch_destroy(struct mx_batch *batch)
-{
-    if (batch == NULL) return;
-    mx_batch_builder_destroy(batch->builder);
-    mx_device_batch_destroy(batch->on_device);
-    mx_free(batch);
-}
-
-int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *host,
-                      struct mx_model_batch *out)
-{
-    const int rc = mx_batch_builder_run(batch->builder, stream, host, batch->on_device);
-    *out = batch->on_device->batch;
-    return rc;
-}
-
-const struct mx_device_batch *mx_batch_device(const struct mx_batch *batch)
-{
-    return batch->on_device;
+    return builder->own;
 }

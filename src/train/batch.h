@@ -8,8 +8,8 @@
  * blurred, its pitch in Hz, and the logarithms of its magnitudes. Nothing here knows what the batch is for, so one device can make batches for another that trains on them.
  *
  * A builder holds the working memory for this, apart from the device batch itself. It works on one batch at a time;
- * callers that want several in flight use several builders. A struct mx_batch is a builder with one device batch, for
- * callers that need one batch at a time.
+ * callers that want several in flight use several builders. A builder can have a device batch of its own, for callers
+ * that need one batch at a time.
  *
  * Memory: builders and batches own their device memory and allocate all of it when created; making a batch allocates
  * nothing. The host batch and the results must not change until the stream has finished the work that uses them.
@@ -29,10 +29,9 @@ struct mx_batch_options {
     int span_max;                       /* most masks of an utterance */
     uint64_t seed;                      /* for noise */
     struct mx_segment_options segments; /* those of the source; a count of 0: they are not made */
+    bool own;                           /* with a device batch of its own */
     const char *owner;                  /* in the budget; NULL: "batch" */
 };
-
-/* ---- builders ---- */
 
 struct mx_batch_builder;
 
@@ -44,26 +43,11 @@ void mx_batch_builder_destroy(struct mx_batch_builder *builder); /* its work mus
 uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options);
 uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options);
 
-/* Queues everything on `stream`. The work of the previous call must be complete. An empty host batch gives an empty
- * device batch. */
+/* Queues everything on `stream`, into the builder's own batch if `on_device` is NULL. The work of the previous call must
+ * be complete. An empty host batch gives an empty device batch. */
 int mx_batch_builder_run(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
                          struct mx_device_batch *on_device);
-
-/* ---- batches ---- */
-
-struct mx_batch;
-
-int mx_batch_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
-                    struct mx_batch **out);
-void mx_batch_destroy(struct mx_batch *batch); /* its work must be complete; NULL is fine */
-/* Bytes of device memory that a batch needs. (Host memory: that of its builder.) */
-uint64_t mx_batch_bytes(const struct mx_batch_options *options);
-
-/* Queues everything on `stream`; *out is the model's input and is valid until the next call. The work of the previous
- * call must be complete. The host batch must not be empty. */
-int mx_batch_assemble(struct mx_batch *batch, struct mx_stream *stream, const struct mx_host_batch *host,
-                      struct mx_model_batch *out);
-/* The batch that the last call made, for its segments. */
-const struct mx_device_batch *mx_batch_device(const struct mx_batch *batch);
+/* The builder's own device batch; it changes with each run into it. */
+struct mx_device_batch *mx_batch_builder_own(const struct mx_batch_builder *builder);
 
 #endif

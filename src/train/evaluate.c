@@ -111,7 +111,7 @@ static int segments_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation 
 {
     int rc = 0;
     const struct mx_trainer_part *const p = mx_trainer_part(t, MX_PART_VOCODER);
-    const struct mx_device_batch *const batch = mx_batch_device(t->batch);
+    const struct mx_device_batch *const batch = mx_batch_builder_own(t->batch);
     if (p == NULL || batch->segment_count == 0) return 0;
     const struct mx_replica *const own = p->replicas[0];
     MX_TRY(mx_vocoder_evaluate(own->network->vocoder, t->stream, mx_slice_at(own->average, 0), &batch->vocoder,
@@ -130,15 +130,15 @@ static int batch_evaluate(struct mx_trainer *t, const uint32_t *items, uint32_t 
                           struct mx_trainer_evaluation *out, struct sums *of)
 {
     int rc = 0;
-    struct mx_model_batch batch;
+    const struct mx_model_batch *const batch = &mx_batch_builder_own(t->batch)->batch;
     struct mx_host_batch *const host = t->evaluator->host;
     const struct mx_trainer_part *const p = mx_trainer_part(t, MX_PART_ACOUSTIC);
     MX_TRY(mx_host_batch_fill(host, t->evaluator->reader, MX_LISTEN_EPOCH, 0, items, count));
     if (host->count == 0) return 0;
-    MX_TRY(mx_batch_assemble(t->batch, t->stream, host, &batch));
+    MX_TRY(mx_batch_builder_run(t->batch, t->stream, host, NULL));
     if (p != NULL) {
         const struct mx_replica *const own = p->replicas[0];
-        MX_TRY(mx_model_evaluate(own->network->model, t->stream, mx_slice_at(own->average, 0), &batch, own->losses));
+        MX_TRY(mx_model_evaluate(own->network->model, t->stream, mx_slice_at(own->average, 0), batch, own->losses));
         MX_TRY(mx_stream_sync(t->stream));
         const struct mx_model_losses sums = mx_model_losses_of(&t->options.model, own->losses, host->count, -1, 1, 1);
         for (int k = 0; k < MX_MODEL_LOSSES; k++) out->losses.values[k] += sums.values[k];
@@ -247,7 +247,6 @@ static void denormalise(const struct mx_normaliser *n, float *values, size_t cou
 int mx_trainer_picture(struct mx_trainer *t, struct mx_trainer_picture *out)
 {
     int rc = 0;
-    struct mx_model_batch batch;
     struct mx_evaluator *const e = t->evaluator;
     const struct mx_trainer_voice voice = mx_trainer_voice(t);
     const size_t bands = (size_t)t->options.model.bands;
@@ -260,10 +259,11 @@ int mx_trainer_picture(struct mx_trainer *t, struct mx_trainer_picture *out)
     }
     if (e->host->count == 0) return 0;
     const size_t frames = (size_t)e->host->frames, tokens = (size_t)e->host->tokens;
-    MX_TRY(mx_batch_assemble(t->batch, voice.stream, e->host, &batch));
-    MX_TRY(mx_model_evaluate(voice.model, voice.stream, voice.average, &batch, NULL));
+    const struct mx_model_batch *const batch = &mx_batch_builder_own(t->batch)->batch;
+    MX_TRY(mx_batch_builder_run(t->batch, voice.stream, e->host, NULL));
+    MX_TRY(mx_model_evaluate(voice.model, voice.stream, voice.average, batch, NULL));
     const struct mx_model_view view = mx_model_view(voice.model);
-    MX_TRY(mx_copy_download(voice.stream, e->target, batch.mel, frames * bands * sizeof(float)));
+    MX_TRY(mx_copy_download(voice.stream, e->target, batch->mel, frames * bands * sizeof(float)));
     MX_TRY(mx_copy_download(voice.stream, e->prediction, view.mel, frames * bands * sizeof(float)));
     MX_TRY(mx_copy_download(voice.stream, e->means, view.means, tokens * bands * sizeof(float)));
     MX_TRY(mx_copy_download(voice.stream, e->durations, view.durations, tokens * sizeof(int32_t)));

@@ -112,7 +112,8 @@ int mx_listener_speak(struct mx_listener *l, uint32_t index, struct mx_spoken *o
     if (o->host->count == 0) return reason_find(l, index, &out->why);
     const int32_t tokens = o->host->tokens;
     out->real = o->host->frames;
-    MX_TRY(mx_batch_assemble(o->batch, o->stream, o->host, &batch));
+    MX_TRY(mx_batch_builder_run(o->batch, o->stream, o->host, NULL));
+    batch = mx_batch_builder_own(o->batch)->batch;
     MX_TRY(mx_copy_download(o->stream, l->real, batch.mel, (size_t)out->real * row));
     MX_TRY(mx_copy_download(o->stream, l->real_pitch, batch.pitch, (size_t)out->real * sizeof(float)));
     batch.voices = o->voice;

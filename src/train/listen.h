@@ -25,7 +25,7 @@ struct mx_listener_options {
     const struct mx_batch_source *source;
     struct mx_dataset_reader *reader; /* of the source's dataset */
     struct mx_host_batch *host;       /* of the source, with room for every utterance that will be spoken … */
-    struct mx_batch *batch;           /* … as in this batch */
+    struct mx_batch_builder *batch;   /* … as in this batch */
     struct mx_stream *stream;
     struct mx_model *model; /* its capacity limits the length of speech */
     struct mx_slice weights;

@@ -76,7 +76,7 @@ int mx_trainer_create(const struct mx_trainer_options *options, struct mx_traine
     t->counts = mx_alloc(mx_step_counts_size(options), sizeof *t->counts);
     if (t->held == NULL || t->counts == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (mx_trainer_evaluates(options, &t->shape)) {
-        MX_TRY(mx_batch_create(options->device, t->stream, &batch, &t->batch));
+        MX_TRY(mx_batch_builder_create(options->device, t->stream, &batch, &t->batch));
         MX_TRY(mx_evaluator_create(t, &t->evaluator));
     }
     *out = t;
@@ -97,7 +97,7 @@ void mx_trainer_destroy(struct mx_trainer *t)
     mx_evaluator_destroy(t->evaluator);
     mx_free(t->held);
     mx_free(t->counts);
-    mx_batch_destroy(t->batch);
+    mx_batch_builder_destroy(t->batch);
     mx_buffer_release(t->ready_weights);
     mx_parameters_destroy(t->ready_table);
     for (int32_t p = t->part_count - 1; p >= 0; p--) /* the first one owns the stream */

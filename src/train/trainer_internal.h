@@ -122,7 +122,7 @@ struct mx_trainer {
     struct mx_stream *stream;          /* of the model device: all parts work on it; owned by the first one's replica */
     struct mx_parameters *ready_table; /* of a vocoder that is ready; NULL: there is none */
     struct mx_buffer *ready_weights;
-    struct mx_batch *batch; /* for evaluations; NULL: there are none */
+    struct mx_batch_builder *batch; /* for evaluations; NULL: there are none */
     struct mx_feed *feed;
     struct mx_pipeline *pipeline; /* NULL before the start */
     struct mx_flow_watch watch;

@@ -241,6 +241,7 @@ struct mx_batch_options mx_trainer_batch_options(const struct mx_trainer_options
                                      .normaliser = o->normaliser,
                                      .features = shape->features,
                                      .segments = segments,
+                                     .own = true,
                                      .owner = "evaluation"};
 }
 
@@ -392,7 +393,7 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
                v->parameters + v->gradients + v->moments + v->average + v->activations + parts.ready);
     memory_add(plan, "work of operations", MX_PLACE_MODEL, v->work);
     memory_add(plan, "model slots", MX_PLACE_MODEL, feed.model_slots);
-    memory_add(plan, "evaluation", MX_PLACE_MODEL, evaluation ? mx_batch_bytes(&batch) : 0);
+    memory_add(plan, "evaluation", MX_PLACE_MODEL, evaluation ? mx_batch_builder_bytes(&batch) : 0);
     memory_add(plan, "host slots", MX_PLACE_HOST,
                feed.host_slots + (evaluation ? mx_host_batch_bytes(shape->source, &shape->capacity) : 0));
     memory_add(plan, "features", MX_PLACE_HOST, feed.features_host);
