@@ -15,21 +15,28 @@ static enum mx_precision precision_of(const struct mx_pass *pass, const struct m
     return pass->mixed && !p->fp32 ? MX_PRECISION_BF16 : MX_PRECISION_F32;
 }
 
+/* y [rows, out] = x [rows, in]·W or, `back`, y [rows, in] = x [rows, out]·Wᵀ, of a layer without taps */
+static int rows_multiply(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows, bool back,
+                         struct mx_slice x, struct mx_slice y, const struct mx_epilogue *e)
+{
+    return mx_matmul(pass->stream, &(struct mx_matmul_args){.a = x,
+                                                            .b = mx_pass_weight(pass, p->weight),
+                                                            .c = y,
+                                                            .m = rows->rows,
+                                                            .n = back ? p->in : p->out,
+                                                            .k = back ? p->out : p->in,
+                                                            .transpose_b = back,
+                                                            .epilogue = *e,
+                                                            .precision = precision_of(pass, p),
+                                                            .a_bf16 = back ? p->dy_bf16 : p->x_bf16});
+}
+
 int mx_linear_forward(const struct mx_pass *pass, const struct mx_linear *p, const struct mx_ragged *rows,
                       struct mx_slice x, struct mx_slice y, const struct mx_epilogue *epilogue)
 {
     struct mx_epilogue e = epilogue ? *epilogue : (struct mx_epilogue){.act = MX_ACT_NONE};
     if (p->bias >= 0) e.bias = mx_pass_weight(pass, p->bias);
-    if (p->taps == 0)
-        return mx_matmul(pass->stream, &(struct mx_matmul_args){.a = x,
-                                                                .b = mx_pass_weight(pass, p->weight),
-                                                                .c = y,
-                                                                .m = rows->rows,
-                                                                .n = p->out,
-                                                                .k = p->in,
-                                                                .epilogue = e,
-                                                                .precision = precision_of(pass, p),
-                                                                .a_bf16 = p->x_bf16});
+    if (p->taps == 0) return rows_multiply(pass, p, rows, false, x, y, &e);
     return mx_conv1d(pass->stream, &(struct mx_conv1d_args){.x = x,
                                                             .w = mx_pass_weight(pass, p->weight),
                                                             .y = y,
@@ -77,17 +84,7 @@ static int input_backward(const struct mx_pass *pass, const struct mx_linear *p,
                           struct mx_slice dy, struct mx_slice dx, const struct mx_epilogue *epilogue)
 {
     const struct mx_epilogue e = epilogue ? *epilogue : (struct mx_epilogue){.act = MX_ACT_NONE};
-    if (p->taps == 0)
-        return mx_matmul(pass->stream, &(struct mx_matmul_args){.a = dy,
-                                                                .b = mx_pass_weight(pass, p->weight),
-                                                                .c = dx,
-                                                                .m = rows->rows,
-                                                                .n = p->in,
-                                                                .k = p->out,
-                                                                .transpose_b = true,
-                                                                .epilogue = e,
-                                                                .precision = precision_of(pass, p),
-                                                                .a_bf16 = p->dy_bf16});
+    if (p->taps == 0) return rows_multiply(pass, p, rows, true, dy, dx, &e);
     return mx_conv1d_grad_input(pass->stream, &(struct mx_conv1d_grad_input_args){.dy = dy,
                                                                                   .w = mx_pass_weight(pass, p->weight),
                                                                                   .dx = dx,

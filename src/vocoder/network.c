@@ -56,34 +56,29 @@ static struct mx_norm head_norm_of(const struct mx_vocoder_pass *pass)
     return norm_of(pass, at->norm_gain, at->norm_bias, pass->base.mixed);
 }
 
+/* A product of the head's normalised rows. */
+static struct mx_linear head_linear(const struct mx_vocoder_pass *pass, int64_t weight, int64_t bias, int64_t out)
+{
+    return (struct mx_linear){
+        .weight = weight, .bias = bias, .in = pass->vocoder->config.size.width, .out = out, .x_bf16 = pass->base.mixed};
+}
+
 static struct mx_linear magnitude_of(const struct mx_vocoder_pass *pass)
 {
-    const struct mx_vocoder *v = pass->vocoder;
-    return (struct mx_linear){.weight = v->at.head.magnitude_weight,
-                              .bias = v->at.head.magnitude_bias,
-                              .in = v->config.size.width,
-                              .out = mx_vocoder_bins(&v->config),
-                              .x_bf16 = pass->base.mixed};
+    const struct mx_vocoder_head_at *at = &pass->vocoder->at.head;
+    return head_linear(pass, at->magnitude_weight, at->magnitude_bias, mx_vocoder_bins(&pass->vocoder->config));
 }
 
 static struct mx_linear pitch_of(const struct mx_vocoder_pass *pass)
 {
-    const struct mx_vocoder *v = pass->vocoder;
-    return (struct mx_linear){.weight = v->at.head.pitch_weight,
-                              .bias = v->at.head.pitch_bias,
-                              .in = v->config.size.width,
-                              .out = MX_VOCODER_OUTPUTS,
-                              .x_bf16 = pass->base.mixed};
+    const struct mx_vocoder_head_at *at = &pass->vocoder->at.head;
+    return head_linear(pass, at->pitch_weight, at->pitch_bias, MX_VOCODER_OUTPUTS);
 }
 
 static struct mx_linear burst_of(const struct mx_vocoder_pass *pass)
 {
-    const struct mx_vocoder *v = pass->vocoder;
-    return (struct mx_linear){.weight = v->at.head.burst_weight,
-                              .bias = v->at.head.burst_bias,
-                              .in = v->config.size.width,
-                              .out = MX_VOCODER_BURST,
-                              .x_bf16 = pass->base.mixed};
+    const struct mx_vocoder_head_at *at = &pass->vocoder->at.head;
+    return head_linear(pass, at->burst_weight, at->burst_bias, MX_VOCODER_BURST);
 }
 
 static struct mx_linear burst_mel_of(const struct mx_vocoder_pass *pass)
