@@ -54,10 +54,9 @@
 #define ROUNDS      24
 #define STEPS_LEAST 4
 #define STEPS_MAX   4096 /* of a turn */
-#define TURN_NS     (NS_PER_S * 13 / 10)
-#define FILES_NS    (3 * NS_PER_S)
-#define ARRIVE_NS   (30 * NS_PER_S)
-#define NS_PER_S    UINT64_C(1000000000)
+#define TURN_NS     (MX_NS_PER_S * 13 / 10)
+#define FILES_NS    (3 * MX_NS_PER_S)
+#define ARRIVE_NS   (30 * MX_NS_PER_S)
 
 enum load { LOAD_EVENTS, LOAD_FILES, LOAD_PAGE };
 enum run { RUN_BEFORE, RUN_WATCHED, RUN_AFTER, RUNS };
@@ -161,7 +160,7 @@ static void training_start(struct training *t, const char *corpus, enum run numb
     if (mx_follow_open(metrics, &t->follow) < 0) bench_die("cannot follow the run");
     mx_view_clear(&t->view);
     while (t->view.steps_seen < 20) {
-        mx_clock_sleep_ns(NS_PER_S / 10);
+        mx_clock_sleep_ns(MX_NS_PER_S / 10);
         training_look(t);
     }
     kill(t->process, SIGSTOP);
@@ -246,11 +245,11 @@ static double turn_run(struct training *t)
     mx_clock_sleep_ns(TURN_NS);
     for (training_look(t); t->count < STEPS_LEAST; training_look(t)) {
         if (mx_clock_ns() - begin > ARRIVE_NS) bench_die("the steps are too slow for this bench");
-        mx_clock_sleep_ns(NS_PER_S / 10);
+        mx_clock_sleep_ns(MX_NS_PER_S / 10);
     }
     kill(t->process, SIGSTOP);
     t->turns_s += (double)(mx_clock_ns() - begin) * 1e-9;
-    mx_clock_sleep_ns(NS_PER_S / 50); /* until all its threads have stopped */
+    mx_clock_sleep_ns(MX_NS_PER_S / 50); /* until all its threads have stopped */
     t->core_waits_s += core_waits(t) - waited;
     training_look(t);
     t->counting = false;
@@ -342,7 +341,7 @@ static pid_t clients_start(const struct training *t, enum load load)
     const uint64_t end = mx_clock_ns() + ARRIVE_NS;
     while (clients_served(before, &bytes) < MX_DASHBOARD_CLIENTS) {
         if (mx_clock_ns() > end) bench_die("not all clients were served");
-        mx_clock_sleep_ns(NS_PER_S / 10);
+        mx_clock_sleep_ns(MX_NS_PER_S / 10);
     }
     return process;
 }

@@ -5,22 +5,24 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <time.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 uint64_t mx_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * MX_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+struct timespec mx_clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / MX_NS_PER_S), .tv_nsec = (long)(ns % MX_NS_PER_S)};
 }
 
 void mx_clock_sleep_ns(uint64_t ns)
 {
     const uint64_t now_ns = mx_clock_ns();
     const uint64_t until_ns = ns < (uint64_t)INT64_MAX - now_ns ? now_ns + ns : (uint64_t)INT64_MAX;
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
+    const struct timespec until = mx_clock_timespec(until_ns);
     /* An absolute end makes a sleep that signals interrupt as long as one that they do not. */
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
 }

@@ -24,10 +24,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NS_PER_S         UINT64_C(1000000000)
-#define DELAY_NS_DEFAULT (NS_PER_S / 2)
-#define TICK_NS          (NS_PER_S / 10)
-#define QUIET_NS         (30 * NS_PER_S) /* a log without a terminal hears at least this often */
+#define DELAY_NS_DEFAULT (MX_NS_PER_S / 2)
+#define TICK_NS          (MX_NS_PER_S / 10)
+#define QUIET_NS         (30 * MX_NS_PER_S) /* a log without a terminal hears at least this often */
 #define STEPS            10
 #define RATE_MEMORY_S    10.0 /* the time left follows the rate of about this long */
 #define BAR_MAX          40

@@ -20,7 +20,6 @@
 #include <time.h>
 
 #define CAPACITY_MAX (UINT32_C(1) << 20)
-#define NS_PER_S     UINT64_C(1000000000)
 
 /* Invariants under `lock`: count <= capacity; items[(head + i) % capacity] for i < count are the queued items, oldest
  * first; closed never goes back to false. `capacity` is constant. A thread that waits on not_full or not_empty is
@@ -89,7 +88,7 @@ static void wait_for_change(struct mx_queue *queue, bool want_item, uint64_t tim
         while (queue->count == blocked_at && !queue->closed) pthread_cond_wait(changed, &queue->lock);
     } else {
         const uint64_t until_ns = start_ns + timeout_ns;
-        const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
+        const struct timespec until = mx_clock_timespec(until_ns);
         int error = 0;
         while (queue->count == blocked_at && !queue->closed && error != ETIMEDOUT) {
             error = pthread_cond_timedwait(changed, &queue->lock, &until);

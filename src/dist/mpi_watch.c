@@ -228,7 +228,7 @@ static void ended(struct mx_dist *d, int32_t rank)
 void mx_mpi_watch_sleep(struct mx_dist *d, uint64_t ns)
 {
     struct mx_mpi_watch *const w = &d->watch;
-    const struct timespec time = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    const struct timespec time = mx_clock_timespec(ns);
     if (ppoll(w->fds, d->closing ? 1 : w->count, &time, NULL) <= 0) return;
     if (w->fds[0].revents != 0) {
         uint64_t times;

@@ -29,7 +29,6 @@
 
 #define NICE          19 /* at most a hundredth or so of a core that others want, too */
 #define WAIT_MS       100
-#define NS_PER_MS     UINT64_C(1000000)
 #define TICK_MS       250 /* between two looks at the files, and … */
 #define CLIENT_MS     10  /* … so much more for each client: 200 of them get news every 2.25 s */
 #define PATIENCE_MS   20000
@@ -53,7 +52,7 @@ int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dash
     if (d == NULL) return MX_ERR_NO_MEMORY;
     d->listener = d->folder = -1;
     d->language = options->language;
-    d->patience_ns = (uint64_t)(options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS) * NS_PER_MS;
+    d->patience_ns = (uint64_t)(options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS) * MX_NS_PER_MS;
     atomic_init(&d->stop, false);
     MX_TRY(mx_listen_resolve(&use, options->address, &address));
     if (options->token != NULL) {
@@ -123,7 +122,7 @@ static void page_make(struct mx_dashboard *d, uint64_t now)
     const struct mx_page_options options = {.run = d->run, .language = d->language, .live = true};
     const int rc = mx_page_write(&options, &text);
     const uint64_t took = mx_clock_ns() - now;
-    d->page_due_ns = now + PAGE_LEAST_MS * NS_PER_MS + PAGE_RATIO * took;
+    d->page_due_ns = now + PAGE_LEAST_MS * MX_NS_PER_MS + PAGE_RATIO * took;
     if (rc < 0) {
         mx_debug("dashboard: no page: %s", mx_error_last()->message);
         mx_error_clear();
@@ -232,9 +231,9 @@ static void *serve(void *context)
         if (now >= due) {
             files_read(d);
             mx_dash_serve_tick(d);
-            due = now + (TICK_MS + CLIENT_MS * d->serving) * NS_PER_MS;
+            due = now + (TICK_MS + CLIENT_MS * d->serving) * MX_NS_PER_MS;
         }
-        const uint64_t left_ms = (due > now ? due - now : 0) / NS_PER_MS + 1;
+        const uint64_t left_ms = (due > now ? due - now : 0) / MX_NS_PER_MS + 1;
         if (!mx_dash_serve_run(d, left_ms < WAIT_MS ? (int)left_ms : WAIT_MS)) {
             mx_warn("the dashboard has ended, because its server failed; training continues");
             break;

@@ -25,7 +25,6 @@
 #include "myxtts/error.h"
 #include "observe/pictures.h"
 
-#define NS_PER_S       UINT64_C(1000000000)
 #define REQUEST_BYTES  ((size_t)16 << 10) /* that a connection may take: its headers, later its share of a body */
 #define ADDRESS_MAX    1024               /* bytes of path and query */
 #define SEND_BYTES     (32 << 10)         /* that the system may hold for a client; it takes twice as much */
@@ -35,8 +34,8 @@
 #define REQUESTS       50                 /* answered in a tick */
 #define TIMEOUT_S      40                 /* of the daemon itself, should a client escape the look at each tick */
 #define ASKING_MANY    32                 /* connections that have not been answered: with more of them … */
-#define ASKING_NS      NS_PER_S       /* … each has so long to ask, so that nobody can take all places by waiting */
-#define HEARTBEAT_NS   (5 * NS_PER_S) /* without events for so long: a comment, which shows whether it is there */
+#define ASKING_NS      MX_NS_PER_S /* … each has so long to ask, so that nobody can take all places by waiting */
+#define HEARTBEAT_NS   (5 * MX_NS_PER_S) /* without events for so long: a comment, which shows whether it is there */
 #define FILE_BYTES_MAX ((off_t)1 << 36)
 
 /* ---- clients ---- */

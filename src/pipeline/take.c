@@ -126,8 +126,7 @@ static void missing_tell(struct mx_pipeline *p, uint64_t number, char out[WHAT_B
 
 static void arrival_sleep(struct mx_pipeline *p, uint64_t until_ns)
 {
-    const struct timespec at = {.tv_sec = (time_t)(until_ns / UINT64_C(1000000000)),
-                                .tv_nsec = (long)(until_ns % UINT64_C(1000000000))};
+    const struct timespec at = mx_clock_timespec(until_ns);
     pthread_cond_timedwait(&p->arrived, &p->lock, &at);
 }
 

@@ -28,7 +28,6 @@
 
 #define PATIENCE_MS  20000
 #define WATCH_MS     100
-#define NS_PER_MS    UINT64_C(1000000)
 #define SPARE        32                 /* connections above the limit that are told so */
 #define HEADER_BYTES ((size_t)32 << 10) /* that a connection may use: its headers, later a block of the answer */
 #define SEND_BYTES   (64 << 10)         /* that the system may hold for a client; it takes twice as much */
@@ -290,7 +289,7 @@ static void *watch(void *context)
             if (c->socket >= 0) (void)shutdown(c->socket, SHUT_RDWR); /* the thread of the connection finds it closed */
         }
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += WATCH_MS * (long)NS_PER_MS;
+        until.tv_nsec += WATCH_MS * (long)MX_NS_PER_MS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&http->changed, &http->lock, &until);
@@ -363,7 +362,7 @@ int mx_http_open(const struct mx_http_options *options, struct mx_service *servi
     http->listener = -1;
     http->connections = options->connections > 0 ? options->connections : MX_HTTP_CONNECTIONS;
     http->per_address = options->connections_per_address > 0 ? options->connections_per_address : MX_HTTP_PER_ADDRESS;
-    http->patience_ns = (uint64_t)(options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS) * NS_PER_MS;
+    http->patience_ns = (uint64_t)(options->patience_ms > 0 ? options->patience_ms : PATIENCE_MS) * MX_NS_PER_MS;
     http->allow_hosts = options->allow_hosts;
     http->allow_host_count = options->allow_host_count;
     http->allow_origins = options->allow_origins;
@@ -411,7 +410,7 @@ int mx_http_wait(struct mx_http *http, int timeout_ms)
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += (long)(timeout_ms % 1000) * (long)NS_PER_MS;
+    until.tv_nsec += (long)(timeout_ms % 1000) * (long)MX_NS_PER_MS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&http->lock);

@@ -15,7 +15,6 @@
 #include "base/pool.h"
 #include "serve/service_internal.h"
 
-#define NS_PER_S   UINT64_C(1000000000)
 #define QUEUE_MOST 65536
 #define RETRY_MOST 60 /* seconds */
 
@@ -216,7 +215,7 @@ void mx_service_stop(struct mx_service *s)
 int mx_service_wait(struct mx_service *s, int timeout_ms)
 {
     const uint64_t until = mx_clock_ns() + (uint64_t)timeout_ms * 1000000;
-    const struct timespec when = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
+    const struct timespec when = mx_clock_timespec(until);
     int error = 0;
     pthread_mutex_lock(&s->lock);
     while (s->jobs != NULL && error == 0) error = pthread_cond_timedwait(&s->idle, &s->lock, &when);

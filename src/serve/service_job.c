@@ -14,9 +14,6 @@
 #include "serve/service_internal.h"
 #include "text/language.h"
 
-#define NS_PER_S  UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
-
 /* ---- life; with the lock held ---- */
 
 static void job_list(struct mx_service_job *job)
@@ -491,8 +488,8 @@ static int read_now(struct mx_service_job *job, float *samples, size_t room, siz
 int mx_service_read(struct mx_service_job *job, float *samples, size_t room, size_t *count, int timeout_ms)
 {
     struct mx_service *const s = job->service;
-    const uint64_t until = timeout_ms < 0 ? UINT64_MAX : mx_clock_ns() + (uint64_t)timeout_ms * NS_PER_MS;
-    const struct timespec when = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
+    const uint64_t until = timeout_ms < 0 ? UINT64_MAX : mx_clock_ns() + (uint64_t)timeout_ms * MX_NS_PER_MS;
+    const struct timespec when = mx_clock_timespec(until);
     struct mx_service_block *done = NULL;
     int rc;
     *count = 0;

@@ -25,7 +25,6 @@
 #include "base/clock.h"
 #include "serve/service_internal.h"
 
-#define NS_PER_S     UINT64_C(1000000000)
 #define FIRST_FRAMES 48   /* of the first part of a first piece: half a second, so that it leaves early … */
 #define OTHER_FRAMES 1024 /* … and of all other parts: larger ones need less time in all */
 #define WARM_TOKENS  100
@@ -84,7 +83,7 @@ static struct standing standing_of(const struct mx_service *s, const struct mx_s
 /* Waits on `work`, until a time or for ever (0). */
 static void work_wait(struct mx_service *s, uint64_t until_ns)
 {
-    const struct timespec when = {.tv_sec = (time_t)(until_ns / NS_PER_S), .tv_nsec = (long)(until_ns % NS_PER_S)};
+    const struct timespec when = mx_clock_timespec(until_ns);
     s->resting++;
     if (until_ns == 0)
         (void)pthread_cond_wait(&s->work, &s->lock);

@@ -22,7 +22,6 @@
 #include "serve/wyoming_event.h"
 #include "serve/wyoming_internal.h"
 
-#define NS_PER_MS     UINT64_C(1000000)
 #define TEXT_MS       5                 /* between two looks at the socket while text comes … */
 #define GONE_MS       50                /* … and otherwise, whether the client is still there */
 #define LINGER_MS     500               /* for a client to read the error before the connection is closed … */
@@ -63,7 +62,7 @@ static bool stopped(const struct talk *t)
 /* All of it within the patience of the server. */
 static int bytes_send(struct mx_wyoming_shared *shared, int socket, const char *bytes, size_t count)
 {
-    const uint64_t end = mx_clock_ns() + (uint64_t)shared->patience_ms * NS_PER_MS;
+    const uint64_t end = mx_clock_ns() + (uint64_t)shared->patience_ms * MX_NS_PER_MS;
     while (count > 0) {
         const ssize_t done = send(socket, bytes, count, MSG_NOSIGNAL);
         if (done > 0) {
@@ -79,7 +78,7 @@ static int bytes_send(struct mx_wyoming_shared *shared, int socket, const char *
             return GONE;
         }
         struct pollfd ready = {.fd = socket, .events = POLLOUT};
-        (void)poll(&ready, 1, (int)((end - now) / NS_PER_MS) + 1);
+        (void)poll(&ready, 1, (int)((end - now) / MX_NS_PER_MS) + 1);
     }
     return 0;
 }
@@ -105,11 +104,11 @@ static void linger(int socket)
 {
     char waste[READ_BYTES];
     size_t read = 0;
-    const uint64_t end = mx_clock_ns() + LINGER_MS * NS_PER_MS;
+    const uint64_t end = mx_clock_ns() + LINGER_MS * MX_NS_PER_MS;
     (void)shutdown(socket, SHUT_WR);
     for (uint64_t now; (now = mx_clock_ns()) < end && read < LINGER_MAX;) {
         struct pollfd ready = {.fd = socket, .events = POLLIN};
-        if (poll(&ready, 1, (int)((end - now) / NS_PER_MS) + 1) < 0 && errno != EINTR) return;
+        if (poll(&ready, 1, (int)((end - now) / MX_NS_PER_MS) + 1) < 0 && errno != EINTR) return;
         const ssize_t got = recv(socket, waste, sizeof waste, 0);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return;
         if (got > 0) read += (size_t)got;
@@ -398,10 +397,10 @@ static int time_left(const struct talk *t, int *out_ms)
     const uint64_t now = mx_clock_ns();
     const bool midway = t->begun_ns != 0;
     const uint64_t since = midway ? t->begun_ns : t->event_ns;
-    const uint64_t most = (uint64_t)(midway ? t->shared->patience_ms : t->shared->idle_ms) * NS_PER_MS;
+    const uint64_t most = (uint64_t)(midway ? t->shared->patience_ms : t->shared->idle_ms) * MX_NS_PER_MS;
     if (now - since >= most)
         return MX_FAIL(MX_ERR_TIMEOUT, "connect again", "%s", midway ? "an event did not end" : "no event came");
-    *out_ms = (int)((most - (now - since)) / NS_PER_MS) + 1;
+    *out_ms = (int)((most - (now - since)) / MX_NS_PER_MS) + 1;
     return 0;
 }
 
