@@ -105,7 +105,7 @@ static void rows_sound(struct bench *bench, struct unit *unit)
     if (mx_recipe_tables_make(r, &made) < 0) bench_die("cannot make the tables");
     const struct mx_slice tables = words(unit, made.data, (int64_t)made.count);
     float *const places_of = mx_alloc(3 * (size_t)bins, sizeof *places_of);
-    if (places_of == NULL || mx_recipe_places_make(r, &made, places_of) < 0) bench_die("cannot make the places");
+    if (places_of == NULL || mx_recipe_places_build(r, &made, places_of) < 0) bench_die("cannot make the places");
     const struct mx_slice places = words(unit, places_of, 3 * bins);
     mx_free(places_of);
     const int32_t weights = made.weights;

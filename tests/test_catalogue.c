@@ -109,17 +109,17 @@ static void test_say(void **state)
     (void)state;
     struct mx_string text = {0};
     const char *const values[] = {"-3", "64"};
-    assert_int_equal(mx_catalogue_say(&text, MX_WORDS_ENGLISH, "From {0} to {1}.", values), 0);
+    assert_int_equal(mx_catalogue_format(&text, MX_WORDS_ENGLISH, "From {0} to {1}.", values), 0);
     assert_string_equal(text.data, "From -3 to 64.");
     mx_string_release(&text);
-    assert_int_equal(mx_catalogue_say(&text, MX_WORDS_PERSIAN, "From {0} to {1}.", values), 0);
+    assert_int_equal(mx_catalogue_format(&text, MX_WORDS_PERSIAN, "From {0} to {1}.", values), 0);
     assert_string_equal(text.data, "از \u200e-3 تا 64.");
     mx_string_release(&text);
-    assert_int_equal(mx_catalogue_say(&text, MX_WORDS_ENGLISH, "{1}, {0}, {1} and no more", values), 0);
+    assert_int_equal(mx_catalogue_format(&text, MX_WORDS_ENGLISH, "{1}, {0}, {1} and no more", values), 0);
     assert_string_equal(text.data, "64, -3, 64 and no more");
     mx_string_release(&text);
     mx_alloc_fail_at(1);
-    assert_int_equal(mx_catalogue_say(&text, MX_WORDS_PERSIAN, "From {0} to {1}.", values), MX_ERR_NO_MEMORY);
+    assert_int_equal(mx_catalogue_format(&text, MX_WORDS_PERSIAN, "From {0} to {1}.", values), MX_ERR_NO_MEMORY);
     mx_alloc_fail_at(0);
     mx_string_release(&text);
 }

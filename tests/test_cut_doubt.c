@@ -18,7 +18,7 @@
     (SENTENCES * 3) /* three words of five tokens and 30 frames each, a pause of 40 frames between sentences */
 
 static struct mx_cut_word words[WORDS];
-static struct mx_cut_heard heard[WORDS];
+static struct mx_cut_timing heard[WORDS];
 static double scores[WORDS];
 static int64_t begins[WORDS], ends[WORDS];
 static struct mx_cut_path path = {.begin = begins, .end = ends};
@@ -30,13 +30,13 @@ static void word_put(int32_t w, int64_t begin, int64_t end, int64_t before, int6
 {
     begins[w] = begin;
     ends[w] = end;
-    heard[w] = (struct mx_cut_heard){.begin = begin * HOP,
-                                     .end = end * HOP,
-                                     .quiet_begin = (begin - before) * HOP,
-                                     .quiet_end = begin * HOP,
-                                     .still_begin = end * HOP,
-                                     .still_end = (end + behind) * HOP,
-                                     .behind = words[w].behind};
+    heard[w] = (struct mx_cut_timing){.begin = begin * HOP,
+                                      .end = end * HOP,
+                                      .quiet_begin = (begin - before) * HOP,
+                                      .quiet_end = begin * HOP,
+                                      .still_begin = end * HOP,
+                                      .still_end = (end + behind) * HOP,
+                                      .behind = words[w].behind};
 }
 
 static int setup(void **state)

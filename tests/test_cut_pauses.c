@@ -28,7 +28,7 @@ static const struct mx_cut_text text = {.words = words, .word_count = 2};
 static int64_t begins[2], ends[2];
 static struct mx_cut_span other;
 static const struct mx_cut_path path = {.begin = begins, .end = ends, .other = &other, .other_count = 1};
-static struct mx_cut_heard heard[2];
+static struct mx_cut_timing heard[2];
 
 /* Frames of a time in ms. */
 static int64_t frames(double ms)

@@ -15,7 +15,7 @@
 #define RATE  22050
 #define WORDS 400
 
-static struct mx_cut_heard words[WORDS];
+static struct mx_cut_timing words[WORDS];
 static struct mx_cut_rows rows;
 
 static int64_t samples(double seconds)
@@ -28,12 +28,12 @@ static void words_make(int32_t count, double word, double pause)
 {
     double at = 1;
     for (int32_t i = 0; i < count; i++) {
-        words[i] = (struct mx_cut_heard){.begin = samples(at),
-                                         .end = samples(at + word),
-                                         .quiet_begin = samples(i == 0 ? 0 : at - pause),
-                                         .quiet_end = samples(at),
-                                         .still_begin = samples(at + word),
-                                         .still_end = samples(at + word + (i + 1 == count ? 1 : pause))};
+        words[i] = (struct mx_cut_timing){.begin = samples(at),
+                                          .end = samples(at + word),
+                                          .quiet_begin = samples(i == 0 ? 0 : at - pause),
+                                          .quiet_end = samples(at),
+                                          .still_begin = samples(at + word),
+                                          .still_end = samples(at + word + (i + 1 == count ? 1 : pause))};
         at += word + pause;
     }
 }
@@ -73,7 +73,7 @@ static void rows_check(int32_t count)
 
 static void make(int32_t count)
 {
-    assert_int_equal(mx_cut_rows_make(words, count, RATE, MX_CUT_ROW_MOST, &rows), 0);
+    assert_int_equal(mx_cut_rows_build(words, count, RATE, MX_CUT_ROW_MOST, &rows), 0);
     rows_check(count);
 }
 
@@ -141,7 +141,7 @@ static void reasons(void **state)
     make(3);
     assert_int_equal(rows.row_count, 1);
     mx_cut_rows_release(&rows);
-    assert_int_equal(mx_cut_rows_make(words, 0, RATE, MX_CUT_ROW_MOST, &rows), 0);
+    assert_int_equal(mx_cut_rows_build(words, 0, RATE, MX_CUT_ROW_MOST, &rows), 0);
     assert_int_equal(rows.row_count + rows.left_count, 0);
 }
 
@@ -155,15 +155,15 @@ static void any_words(void **state)
             const uint64_t k = (uint64_t)i;
             const double word = 0.1 + (double)mx_rng_uniform(seed, 2, k);
             const double next = mx_rng_uniform(seed, 3, k) < 0.4f ? 0.5 * (double)mx_rng_uniform(seed, 4, k) : 0;
-            words[i] = (struct mx_cut_heard){.begin = samples(at),
-                                             .end = samples(at + word),
-                                             .quiet_begin = samples(at - pause),
-                                             .quiet_end = samples(at),
-                                             .still_begin = samples(at + word),
-                                             .still_end = samples(at + word + next),
-                                             .apart = mx_rng_uniform(seed, 5, k) < 0.02f,
-                                             .broken = mx_rng_uniform(seed, 6, k) < 0.01f,
-                                             .behind = (enum mx_cut_break)(int)(3.99f * mx_rng_uniform(seed, 7, k))};
+            words[i] = (struct mx_cut_timing){.begin = samples(at),
+                                              .end = samples(at + word),
+                                              .quiet_begin = samples(at - pause),
+                                              .quiet_end = samples(at),
+                                              .still_begin = samples(at + word),
+                                              .still_end = samples(at + word + next),
+                                              .apart = mx_rng_uniform(seed, 5, k) < 0.02f,
+                                              .broken = mx_rng_uniform(seed, 6, k) < 0.01f,
+                                              .behind = (enum mx_cut_break)(int)(3.99f * mx_rng_uniform(seed, 7, k))};
             if (mx_rng_uniform(seed, 8, k) < 0.02f) words[i].begin = words[i].end = -1;
             at += word + next;
             pause = next;

@@ -74,7 +74,8 @@ static struct corpus corpus_chars(void)
 
 static void make(const struct corpus *corpus, const char *text, struct mx_doctor_coverage *out)
 {
-    if (mx_doctor_coverage_make(&corpus->report, &corpus->row, text, out) < 0) fail_msg("%s", mx_error_last()->message);
+    if (mx_doctor_coverage_compute(&corpus->report, &corpus->row, text, out) < 0)
+        fail_msg("%s", mx_error_last()->message);
 }
 
 static const struct mx_doctor_unit *find(const struct mx_doctor_units *units, const char *name)
@@ -144,7 +145,7 @@ static void test_marks(void **state)
     struct mx_doctor_coverage coverage;
     (void)state;
     if (!mx_phonemizer_available()) skip();
-    assert_int_equal(mx_doctor_coverage_make(&report, &options, NULL, &coverage), 0);
+    assert_int_equal(mx_doctor_coverage_compute(&report, &options, NULL, &coverage), 0);
     const struct mx_doctor_language *const language = &coverage.languages[0];
     assert_int_equal(language->single.count, sizeof names / sizeof *names);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) assert_non_null(find(&language->single, names[i]));
@@ -221,10 +222,10 @@ static void test_text(void **state)
     assert_int_equal(coverage.text_beyond, 3);
     mx_doctor_coverage_release(&coverage);
     file_put(folder, "text.txt", "caf\xe9", 4);
-    assert_int_equal(mx_doctor_coverage_make(&corpus.report, &corpus.row, path, &coverage), MX_ERR_DATA);
+    assert_int_equal(mx_doctor_coverage_compute(&corpus.report, &corpus.row, path, &coverage), MX_ERR_DATA);
     assert_null(coverage.languages);
     snprintf(path, sizeof path, "%s/none.txt", folder);
-    assert_int_equal(mx_doctor_coverage_make(&corpus.report, &corpus.row, path, &coverage), MX_ERR_NOT_FOUND);
+    assert_int_equal(mx_doctor_coverage_compute(&corpus.report, &corpus.row, path, &coverage), MX_ERR_NOT_FOUND);
     corpus_release(&corpus);
     folder_remove(folder);
 }
@@ -273,7 +274,7 @@ static void test_memory(void **state)
         struct mx_doctor_coverage coverage;
         struct mx_doctor_records records = {0};
         mx_alloc_fail_at(nth);
-        rc = mx_doctor_coverage_make(&corpus.report, &corpus.row, path, &coverage);
+        rc = mx_doctor_coverage_compute(&corpus.report, &corpus.row, path, &coverage);
         if (rc == 0) rc = mx_doctor_record_choose(&coverage, 3, &records);
         mx_alloc_fail_at(0);
         assert_true(rc == 0 || rc == MX_ERR_NO_MEMORY);

@@ -131,7 +131,7 @@ static void test_pitch(void **state)
     f->pitch[0][bin - 30] = 10;
     f->pitch[0][bin] = 100;
     f->pitch[0][bin + 30] = 10;
-    assert_int_equal(mx_doctor_people_make(&f->report, &f->scores, &people), 0);
+    assert_int_equal(mx_doctor_people_compute(&f->report, &f->scores, &people), 0);
     assert_int_equal(people.count, 2);
     assert_string_equal(people.list[0].name, "ann");
     assert_int_equal(people.list[0].voiced, 120);

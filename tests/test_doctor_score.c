@@ -118,7 +118,7 @@ static int setup(void **state)
     corpus_make(f.folder);
     must(mx_check_run(f.folder, &f.options, &f.report));
     assert_int_equal(f.report.good, ROWS);
-    must(mx_doctor_scores_make(&f.report, &f.options.row, &how, &f.scores));
+    must(mx_doctor_scores_compute(&f.report, &f.options.row, &how, &f.scores));
     must(mx_doctor_scores_judge(&f.report, &f.scores, &f.findings));
     must(mx_doctor_people_judge(&f.report, &f.scores, &f.findings));
     mx_doctor_findings_sort(&f.findings);
@@ -173,7 +173,7 @@ static void test_people(void **state)
     const struct fixture *const f = *state;
     struct mx_doctor_people people;
     assert_string_equal(finding_of(f, BY_ROB, MX_DOCTOR_FINDING_OTHER_SPEAKER)->text, "rob");
-    must(mx_doctor_people_make(&f->report, &f->scores, &people));
+    must(mx_doctor_people_compute(&f->report, &f->scores, &people));
     assert_int_equal(people.count, 2);
     for (uint32_t i = 0; i < people.count; i++) {
         const struct mx_doctor_person *const p = &people.list[i];
@@ -236,7 +236,7 @@ static void test_workers(void **state)
     atomic_bool stop = false;
     struct mx_doctor_scores again;
     struct mx_doctor_scores_options how = {.workers = 1, .stop = &stop};
-    must(mx_doctor_scores_make(&f->report, &f->options.row, &how, &again));
+    must(mx_doctor_scores_compute(&f->report, &f->options.row, &how, &again));
     for (int i = 0; i < ROWS; i++) {
         assert_memory_equal(&again.rows[i].score, &f->scores.rows[i].score, sizeof(double));
         assert_memory_equal(&again.rows[i].better_by, &f->scores.rows[i].better_by, sizeof(double));
@@ -244,7 +244,7 @@ static void test_workers(void **state)
     assert_memory_equal(again.vectors, f->scores.vectors, (size_t)ROWS * (size_t)again.width * sizeof(float));
     mx_doctor_scores_release(&again);
     atomic_store(&stop, true);
-    assert_int_equal(mx_doctor_scores_make(&f->report, &f->options.row, &how, &again), MX_ERR_INTERRUPTED);
+    assert_int_equal(mx_doctor_scores_compute(&f->report, &f->options.row, &how, &again), MX_ERR_INTERRUPTED);
 }
 
 int main(void)

@@ -63,7 +63,7 @@ static void numbering(void **state)
     (void)state;
     struct mx_export_symbols s;
     struct mx_vocabulary *vocabulary = vocabulary_of(MX_TOKENS_PHONEMES, symbols_list, COUNT);
-    must(mx_export_symbols_make(vocabulary, &s));
+    must(mx_export_symbols_build(vocabulary, &s));
     assert_int_equal(s.tokens[MX_EXPORT_PAD], -1);
     assert_int_equal(s.tokens[MX_EXPORT_BEGIN], MX_TOKEN_BOS);
     assert_int_equal(s.tokens[MX_EXPORT_END_OF_TEXT], MX_TOKEN_EOS);
@@ -95,7 +95,7 @@ static void numbering(void **state)
     /* Characters: capitals stand for small letters. A sign that is another one in NFD is sent as that. */
     const uint32_t others[] = {'a', 'b', OHM};
     vocabulary = vocabulary_of(MX_TOKENS_CHARS, others, 3);
-    must(mx_export_symbols_make(vocabulary, &s));
+    must(mx_export_symbols_build(vocabulary, &s));
     assert_int_equal(id_of(&s, 'A'), id_of(&s, 'a'));
     assert_int_equal(id_of(&s, 'B'), id_of(&s, 'b'));
     assert_int_equal(id_of(&s, OMEGA), id_of(&s, OHM));
@@ -115,7 +115,7 @@ static void symbols_of_their_own(void **state)
         struct mx_export_symbols s;
         char name[MX_SYMBOL_NAME_BYTES];
         struct mx_vocabulary *const vocabulary = vocabulary_of(MX_TOKENS_PHONEMES, list, 2);
-        assert_int_equal(mx_export_symbols_make(vocabulary, &s), MX_ERR_UNSUPPORTED);
+        assert_int_equal(mx_export_symbols_build(vocabulary, &s), MX_ERR_UNSUPPORTED);
         assert_non_null(strstr(mx_error_last()->message, mx_symbol_name(taken[i], name)));
         assert_null(s.tokens);
         mx_vocabulary_destroy(vocabulary);
@@ -144,7 +144,7 @@ static void reading(void **state)
     (void)state;
     struct mx_export_symbols s;
     struct mx_vocabulary *const vocabulary = vocabulary_of(MX_TOKENS_PHONEMES, symbols_list, COUNT);
-    must(mx_export_symbols_make(vocabulary, &s));
+    must(mx_export_symbols_build(vocabulary, &s));
     const int32_t c = (int32_t)id_of(&s, 'c'), cedilla = (int32_t)id_of(&s, CEDILLA);
     const int32_t circumflex = (int32_t)id_of(&s, CIRCUMFLEX), acute = (int32_t)id_of(&s, ACUTE);
     /* An a that is heard before a vowel, an e that is heard elsewhere, and the ends of a word and an article that join */
@@ -204,7 +204,7 @@ static void reading(void **state)
 static int lexicon_write(const struct mx_vocabulary *vocabulary, const char *given, const char *path, size_t *words)
 {
     struct mx_export_symbols symbols;
-    must(mx_export_symbols_make(vocabulary, &symbols));
+    must(mx_export_symbols_build(vocabulary, &symbols));
     const int rc = mx_export_lexicon_write(vocabulary, &symbols, MX_LANGUAGE_EN, given, path, words);
     mx_export_symbols_release(&symbols);
     return rc;
@@ -221,7 +221,7 @@ static void lexicon_neighbours(void **state)
     for (const char *at = symbols; *at != 0;) at += mx_utf8_decode(at, &list[count++]);
     struct mx_vocabulary *const vocabulary = vocabulary_of(MX_TOKENS_PHONEMES, list, count);
     struct mx_export_symbols s;
-    must(mx_export_symbols_make(vocabulary, &s));
+    must(mx_export_symbols_build(vocabulary, &s));
     char *const path = export_path_of("neighbours.txt"), *text;
     must(
         lexicon_write(vocabulary,

@@ -286,7 +286,7 @@ static void bins_lie_between_bands(void **state)
         float *const places = take(3 * bins, sizeof *places);
         double *const centre = take(bands, sizeof *centre), lowest = INFINITY, highest = -INFINITY;
         assert_int_equal(mx_recipe_tables_make(&r, &tables), 0);
-        assert_int_equal(mx_recipe_places_make(&r, &tables, places), 0);
+        assert_int_equal(mx_recipe_places_build(&r, &tables, places), 0);
         const int32_t *const first = (const int32_t *)(const void *)(tables.data + 3 * n), *const ends = first + bands;
         const float *const weight = tables.data + 3 * n + 2 * bands + 1;
         int empty = 0;

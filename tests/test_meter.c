@@ -453,7 +453,8 @@ static void test_advice_languages(void **state)
         commands_present(english, persian);
         for (int language = 0; language < 2; language++) {
             text[0] = '\0';
-            mx_advice_say(text, language == 1 ? sizeof text : 384, (enum mx_advice_sentence)s, language == 1, values);
+            mx_advice_format(text, language == 1 ? sizeof text : 384, (enum mx_advice_sentence)s, language == 1,
+                             values);
             const char *const whole = language == 1 ? persian : english, *const last = strrchr(whole, '}');
             const char *const tail = last != NULL ? last + 1 : whole;
             assert_true(strlen(text) >= strlen(tail));
@@ -467,17 +468,17 @@ static void test_advice_say(void **state)
 {
     (void)state;
     char text[160] = "so: ", few[16] = "";
-    mx_advice_say(text, sizeof text, MX_SAY_WORKERS, false, (const double[]){1, 12});
+    mx_advice_format(text, sizeof text, MX_SAY_WORKERS, false, (const double[]){1, 12});
     assert_string_equal(text, "so: 1 load worker → 12 would hide it (--num-workers 12)");
     text[0] = '\0';
-    mx_advice_say(text, sizeof text, MX_SAY_WORKERS, true, (const double[]){1, 12});
+    mx_advice_format(text, sizeof text, MX_SAY_WORKERS, true, (const double[]){1, 12});
     assert_non_null(strstr(text, "از ۱ به ۱۲ "));
     assert_non_null(strstr(text, "`--num-workers 12`"));
     text[0] = '\0';
-    mx_advice_say(text, sizeof text, MX_SAY_LOAD, true, (const double[]){34.4, 12.34, 1});
+    mx_advice_format(text, sizeof text, MX_SAY_LOAD, true, (const double[]){34.4, 12.34, 1});
     assert_non_null(strstr(text, "۳۴٪"));
     assert_non_null(strstr(text, "۱۲٫۳ از ۱٫۰"));
-    mx_advice_say(few, sizeof few, MX_SAY_LOAD, false, (const double[]){34.4, 12.34, 1});
+    mx_advice_format(few, sizeof few, MX_SAY_LOAD, false, (const double[]){34.4, 12.34, 1});
     assert_string_equal(few, "loading is 34"); /* the next piece does not fit, so nothing more does */
 }
 

@@ -454,7 +454,7 @@ static void memory_may_be_out(void **state)
     struct mx_protobuf bytes = {0};
     struct event event;
     static const char large[200000];
-    const struct mx_tfevent_place place = {2, 3, "tag"};
+    const struct mx_tfevent_key place = {2, 3, "tag"};
     for (uint64_t nth = 1; nth <= 3; nth++) {
         mx_tfevent_version(&bytes, 1);
         mx_alloc_fail_at(nth);

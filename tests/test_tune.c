@@ -85,7 +85,7 @@ static uint64_t run_steps(struct run *run, const struct machine *m, uint64_t unt
         const uint64_t since = decides ? run->decided : run->looked;
         const struct mx_tune_figures f = figures_of(m, before, (double)(run->step - since));
         const bool changed =
-            decides ? mx_tune_decide(&run->tune, &f, why, sizeof why) : mx_tune_look(&run->tune, &f, why, sizeof why);
+            decides ? mx_tune_decide(&run->tune, &f, why, sizeof why) : mx_tune_check(&run->tune, &f, why, sizeof why);
         run->looked = run->step;
         if (decides || changed) run->decided = run->step;
         if (changed || why[0] != '\0') snprintf(run->why, sizeof run->why, "%s", why);

@@ -243,7 +243,7 @@ static void rows_write(const struct bench *b, const struct mx_check_report *repo
         for (size_t k = 0; k < findings->count; k++) {
             if (findings->items[k].row != i) continue;
             mx_string_release(&said);
-            if (mx_doctor_finding_say(&said, MX_WORDS_ENGLISH, &findings->items[k]) < 0) continue;
+            if (mx_doctor_finding_format(&said, MX_WORDS_ENGLISH, &findings->items[k]) < 0) continue;
             fprintf(file, "%s: %s; ", mx_doctor_finding_name(findings->items[k].kind), said.data);
         }
         fprintf(file, "\n");
@@ -307,7 +307,7 @@ static int corpus_judge(struct bench *b, const char *list, const char *voice)
     const double begin = cpu_seconds();
     MX_TRY(mx_check_run(list, &options, &report));
     const double checked = cpu_seconds();
-    MX_TRY(mx_doctor_scores_make(&report, &options.row, &how, &scores));
+    MX_TRY(mx_doctor_scores_compute(&report, &options.row, &how, &scores));
     MX_TRY(mx_doctor_scores_judge(&report, &scores, &findings));
     MX_TRY(mx_doctor_people_judge(&report, &scores, &findings));
     b->score_seconds += cpu_seconds() - checked;

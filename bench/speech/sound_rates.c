@@ -32,7 +32,7 @@ struct recording {
 
 struct bench {
     struct mx_check_report report;
-    struct mx_doctor_ear *ear;
+    struct mx_doctor_meter *ear;
     struct mx_audio_reader *reader;
     struct mx_doctor_sound *clean, *sounds;     /* [utterances] */
     struct recording *recordings;               /* [utterances]; count 0: rejected */
@@ -286,14 +286,14 @@ static int measure(struct bench *b, uint32_t row)
     int rc = 0;
     struct mx_row heard = {0};
     struct mx_audio_options options = MX_AUDIO_OPTIONS_DEFAULT;
-    const struct mx_check_listener listener = mx_doctor_ear_listener(b->ear);
+    const struct mx_check_listener listener = mx_doctor_meter_listener(b->ear);
     options.clipped_share = 1; /* chance decides how many come three in a row */
     options.seconds_max = 600;
     MX_TRY(mx_audio_take(b->reader, "row", b->work, b->count, MX_AUDIO_RATE, &options, &heard.samples,
                          &heard.sample_count, &heard.audio));
     heard.whole = mx_audio_whole(b->reader, &heard.whole_count);
     MX_TRY(listener.hear(listener.context, 0, row, &heard));
-    b->sounds[row] = mx_doctor_ear_sounds(b->ear)[row];
+    b->sounds[row] = mx_doctor_meter_sounds(b->ear)[row];
 out:
     return rc;
 }
@@ -350,7 +350,7 @@ static int judge(struct bench *b, uint32_t counts[2][MX_DOCTOR_FINDING_COUNT], b
         struct mx_string text = {0};
         const struct mx_doctor_finding *const f = &findings.items[i];
         if (b->part[f->row] != COPIED) counts[b->part[f->row]][f->kind]++;
-        if (list) MX_TRY(mx_doctor_finding_say(&text, MX_WORDS_ENGLISH, f));
+        if (list) MX_TRY(mx_doctor_finding_format(&text, MX_WORDS_ENGLISH, f));
         if (list) printf("  %s: %s\n", b->report.manifest->utterances[f->row].id, text.data);
         mx_string_release(&text);
     }
@@ -431,7 +431,7 @@ static int bench_open(struct bench *b, const char *path)
     struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
     options.listener = (struct mx_check_listener){recordings_begin, recording_keep, b};
     MX_TRY(mx_check_run(path, &options, &b->report));
-    MX_TRY(mx_doctor_ear_create(&b->ear));
+    MX_TRY(mx_doctor_meter_create(&b->ear));
     MX_TRY(mx_audio_reader_create(&b->reader));
     const uint32_t all = b->report.manifest->utterance_count;
     for (uint32_t i = 0; i < all; i++) {
@@ -446,7 +446,7 @@ static int bench_open(struct bench *b, const char *path)
     b->part = mx_alloc(all, sizeof *b->part);
     if (b->work == NULL || b->other == NULL || b->sounds == NULL || b->clean == NULL || b->part == NULL)
         MX_TRY(MX_ERR_NO_MEMORY);
-    const struct mx_check_listener listener = mx_doctor_ear_listener(b->ear);
+    const struct mx_check_listener listener = mx_doctor_meter_listener(b->ear);
     MX_TRY(listener.begin(listener.context, all));
     for (uint32_t i = 0; i < all; i++) {
         if (b->recordings[i].count == 0) continue;
@@ -478,7 +478,7 @@ static void bench_close(struct bench *b)
     mx_free(b->sounds);
     mx_free(b->clean);
     mx_free(b->part);
-    mx_doctor_ear_destroy(b->ear);
+    mx_doctor_meter_destroy(b->ear);
     mx_audio_reader_destroy(b->reader);
     mx_check_release(&b->report);
 }
@@ -513,16 +513,16 @@ static int time_measure(struct bench *b, const char *path)
     MX_TRY(mx_check_run(path, &options, &b->report));
     time_tell("check", since);
     mx_check_release(&b->report);
-    MX_TRY(mx_doctor_ear_create(&b->ear));
-    options.listener = mx_doctor_ear_listener(b->ear);
+    MX_TRY(mx_doctor_meter_create(&b->ear));
+    options.listener = mx_doctor_meter_listener(b->ear);
     time_begin(since);
     MX_TRY(mx_check_run(path, &options, &b->report));
     time_tell("with the ear", since);
     time_begin(since);
-    MX_TRY(mx_doctor_sounds_judge(&b->report, mx_doctor_ear_sounds(b->ear), &findings));
+    MX_TRY(mx_doctor_sounds_judge(&b->report, mx_doctor_meter_sounds(b->ear), &findings));
     time_tell("judging", since);
     time_begin(since);
-    MX_TRY(mx_doctor_twins_judge(&b->report, mx_doctor_ear_sounds(b->ear), &findings));
+    MX_TRY(mx_doctor_twins_judge(&b->report, mx_doctor_meter_sounds(b->ear), &findings));
     time_tell("twins", since);
     printf("%u rows, %.1f h, %zu findings\n", b->report.rows, b->report.seconds / 3600, findings.count);
 out:

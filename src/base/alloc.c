@@ -54,7 +54,7 @@ static bool is_absurd(size_t count, size_t size, size_t *bytes)
 }
 
 /* Not zeroed. */
-static void *take(size_t bytes)
+static void *allocate(size_t bytes)
 {
     return checked(may_allocate() ? malloc(bytes ? bytes : 1) : NULL, bytes);
 }
@@ -111,7 +111,7 @@ char *mx_strdup(const char *text)
 char *mx_strndup(const char *text, size_t length)
 {
     const size_t kept = strnlen(text, length);
-    char *copy = take(kept + 1);
+    char *copy = allocate(kept + 1);
     if (!copy) return NULL;
     memcpy(copy, text, kept);
     copy[kept] = '\0';
@@ -128,7 +128,7 @@ char *mx_format(const char *fmt, ...)
     if (length < 0) {
         MX_FAIL(MX_ERR_INTERNAL, NULL, "cannot format text with \"%s\"", fmt);
     } else {
-        text = take((size_t)length + 1);
+        text = allocate((size_t)length + 1);
         if (text) vsnprintf(text, (size_t)length + 1, fmt, again);
     }
     va_end(again);
@@ -184,7 +184,7 @@ static bool advance(struct mx_arena *arena, size_t bytes)
         const size_t size = bytes > arena->chunk_bytes ? bytes : arena->chunk_bytes;
         size_t bytes_checked;
         if (is_absurd(size, 1, &bytes_checked)) return false; /* so the sum below cannot overflow */
-        chunk = take(sizeof *chunk + size);
+        chunk = allocate(sizeof *chunk + size);
         if (!chunk) return false;
         chunk->size = size;
     }

@@ -118,7 +118,7 @@ const char *mx_catalogue_find(enum mx_words language, const char *text)
     return mx_catalogue_find_in(language, NULL, text);
 }
 
-int mx_catalogue_say(struct mx_string *out, enum mx_words language, const char *text, const char *const *values)
+int mx_catalogue_format(struct mx_string *out, enum mx_words language, const char *text, const char *const *values)
 {
     for (const char *at = mx_catalogue_find(language, text); *at != '\0';) {
         const size_t plain = strcspn(at, "{");

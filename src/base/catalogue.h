@@ -34,6 +34,6 @@ const char *mx_catalogue_find_in(enum mx_words language, const char *context, co
 
 /* Appends the text in this language with each {0}, {1} … replaced by that value. In Persian, U+200E is put before a
  * value that begins with a dash; otherwise the dash would be displayed at the other end. */
-int mx_catalogue_say(struct mx_string *out, enum mx_words language, const char *text, const char *const *values);
+int mx_catalogue_format(struct mx_string *out, enum mx_words language, const char *text, const char *const *values);
 
 #endif

@@ -212,8 +212,8 @@ static bool answer_accepts(const char *accepted, const char *text)
     return strcmp(accepted, text) == 0;
 }
 
-int mx_config_answer_give(const struct mx_config_where *where, const struct mx_config_answer *answer,
-                          const char *section_name, const char *key, const char *text)
+int mx_config_answer_apply(const struct mx_config_where *where, const struct mx_config_answer *answer,
+                           const char *section_name, const char *key, const char *text)
 {
     char place[MX_CONFIG_WHERE_BYTES], quoted[MX_CONFIG_QUOTED_BYTES];
     mx_config_where_text(where, place);
@@ -279,8 +279,8 @@ int mx_config_expects(const struct mx_config_field *field, enum mx_words languag
         names_join(names, sizeof names, field->choices, choice_count(field->choices), sizeof field->choices[0]);
         break;
     }
-    mx_catalogue_say(out, language, mx_config_phrases[phrase],
-                     (const char *const[]){phrase == ENUM ? names : low, high});
+    mx_catalogue_format(out, language, mx_config_phrases[phrase],
+                        (const char *const[]){phrase == ENUM ? names : low, high});
     if (field->unit != NULL) mx_string_append(out, " %s", mx_catalogue_find(language, field->unit));
     return out->failure;
 }
@@ -509,7 +509,7 @@ int mx_config_set(const struct mx_config_schema *schema, void *root, const char 
     field = mx_config_lookup(schema, &where, names, key, &section);
     if (field == NULL) {
         const struct mx_config_answer *const answer = mx_config_answer_find(schema, names, key);
-        rc = answer != NULL ? mx_config_answer_give(&where, answer, names, key, equals + 1)
+        rc = answer != NULL ? mx_config_answer_apply(&where, answer, names, key, equals + 1)
                             : mx_config_key_fail(schema, &where, names, key);
         goto out;
     }

@@ -37,8 +37,8 @@ const struct mx_config_field *mx_config_lookup(const struct mx_config_schema *sc
 const struct mx_config_answer *mx_config_answer_find(const struct mx_config_schema *schema, const char *section_name,
                                                      const char *key);
 /* Logs the answer to this value, or MX_ERR_CONFIG with the reason. */
-int mx_config_answer_give(const struct mx_config_where *where, const struct mx_config_answer *answer,
-                          const char *section_name, const char *key, const char *text);
+int mx_config_answer_apply(const struct mx_config_where *where, const struct mx_config_answer *answer,
+                           const char *section_name, const char *key, const char *text);
 /* MX_ERR_CONFIG: no such key in this section, with the nearest one or the section it belongs to. */
 int mx_config_key_fail(const struct mx_config_schema *schema, const struct mx_config_where *where,
                        const char *section_name, const char *key);

@@ -107,9 +107,9 @@ static int field_append(struct mx_string *out, enum mx_words language, const voi
         mx_string_append(out, "\n");
     }
     MX_TRY(mx_config_expects(field, language, &expects));
-    MX_TRY(
-        mx_catalogue_say(&limits, language, MX_CONFIG_LIMITS,
-                         (const char *const[]){expects.data, field->fallback[0] == '\0' ? "\"\"" : field->fallback}));
+    MX_TRY(mx_catalogue_format(
+        &limits, language, MX_CONFIG_LIMITS,
+        (const char *const[]){expects.data, field->fallback[0] == '\0' ? "\"\"" : field->fallback}));
     comment_append(out, "  # ", limits.data);
     mx_string_append(out, "  %s: ", field->key);
     MX_TRY(value_append(out, (const char *)root + section->offset + field->offset, section, field));

@@ -201,12 +201,12 @@ static int unknown_read(struct reader *r, const struct mx_config_where *where, c
     if (copy == NULL) return MX_ERR_NO_MEMORY;
     MX_TRY(advance(r));
     if (r->event.type != YAML_SCALAR_EVENT) {
-        rc = mx_config_answer_give(where, answer, name, copy,
-                                   r->event.type == YAML_SEQUENCE_START_EVENT ? "a list" : "a mapping");
+        rc = mx_config_answer_apply(where, answer, name, copy,
+                                    r->event.type == YAML_SEQUENCE_START_EVENT ? "a list" : "a mapping");
         goto out;
     }
     MX_TRY(scalar_text(r, &text));
-    MX_TRY(mx_config_answer_give(where, answer, name, copy, text));
+    MX_TRY(mx_config_answer_apply(where, answer, name, copy, text));
 out:
     mx_free(copy);
     return rc;

@@ -198,7 +198,7 @@ int mx_progress_start(const struct mx_progress_options *options, struct mx_progr
 }
 
 /* With `draw` held: shows the state of now where and if it is due. */
-static void look(struct mx_progress *progress, uint64_t now_ns)
+static void refresh(struct mx_progress *progress, uint64_t now_ns)
 {
     const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
     const int columns = mx_log_live_columns();
@@ -227,7 +227,7 @@ void mx_progress_add(struct mx_progress *progress, uint64_t amount)
         return;
     }
     if (pthread_mutex_trylock(&progress->draw) != 0) return;
-    look(progress, now_ns);
+    refresh(progress, now_ns);
     atomic_store_explicit(&progress->next_look_ns, now_ns + TICK_NS, memory_order_relaxed);
     pthread_mutex_unlock(&progress->draw);
 }

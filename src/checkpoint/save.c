@@ -79,7 +79,7 @@ static int tensors_add(struct writing *w, const struct mx_checkpoint_source *sou
     return 0;
 }
 
-static int tensors_make(struct writing *w, const struct mx_checkpoint_source *sources, size_t count)
+static int tensors_collect(struct writing *w, const struct mx_checkpoint_source *sources, size_t count)
 {
     int rc = 0;
     size_t most = 0;
@@ -165,7 +165,7 @@ int mx_checkpoint_save(const char *folder, const struct mx_checkpoint_state *sta
         MX_RAISE(MX_ERR_ARGUMENT, "pass the weights, and keep 0 or more",
                  "a checkpoint needs weights, and cannot keep %lld others", (long long)keep->last);
     MX_TRY(mx_checkpoint_state_write(state, &w.arena, &w.metadata, &w.metadata_count));
-    MX_TRY(tensors_make(&w, sources, source_count));
+    MX_TRY(tensors_collect(&w, sources, source_count));
     MX_TRY(mx_checkpoint_hash_add(&w.arena, w.tensors, w.tensor_count, w.metadata, &w.metadata_count));
     path = mx_checkpoint_file(folder, state->step);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);

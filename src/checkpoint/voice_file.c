@@ -101,7 +101,7 @@ static int learned_add(struct writing *w, const struct mx_checkpoint *from)
     return rc;
 }
 
-static int tensors_make(struct writing *w, const struct mx_checkpoint_voice *voice)
+static int tensors_collect(struct writing *w, const struct mx_checkpoint_voice *voice)
 {
     int rc = 0;
     const size_t learned = voice->adapter != NULL ? mx_safetensors_count(voice->adapter->file) : 0;
@@ -140,7 +140,7 @@ int mx_checkpoint_voice_write(const char *path, const struct mx_checkpoint_voice
     mx_arena_init(&w.arena, 0);
     if (wrong != NULL) MX_RAISE(MX_ERR_ARGUMENT, "pass the parts of one voice", "%s", wrong);
     MX_TRY(mx_checkpoint_state_write(voice->state, &w.arena, &w.metadata, &w.metadata_count));
-    MX_TRY(tensors_make(&w, voice));
+    MX_TRY(tensors_collect(&w, voice));
     MX_TRY(mx_checkpoint_hash_add(&w.arena, w.tensors, w.tensor_count, w.metadata, &w.metadata_count));
     MX_TRY(mx_safetensors_write(path, w.tensors, w.tensor_count, w.metadata, w.metadata_count));
 out:

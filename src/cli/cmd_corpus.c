@@ -135,7 +135,7 @@ static int demo_run(const struct values *values, const struct mx_option_list *op
     int rc = mx_language_parse(values->language, &wanted.language);
     if (rc < 0) return rc;
     wanted.stop = mx_interrupt_watch(&interrupt, false);
-    rc = mx_demo_make(&wanted, &report);
+    rc = mx_demo_write(&wanted, &report);
     mx_interrupt_leave(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);
     return rc;

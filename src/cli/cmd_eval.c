@@ -109,7 +109,7 @@ static int settings_find(struct eval *e)
 }
 
 /* Which utterances of the corpus are looked at. */
-static int list_make(struct eval *e, const struct values *values)
+static int list_build(struct eval *e, const struct values *values)
 {
     const uint32_t all = mx_dataset_count(e->dataset);
     uint32_t count = 0;
@@ -170,7 +170,7 @@ static int corpus_open(struct eval *e, const struct values *values)
             "%s' tells what else may be wrong",
             values->checkpoint, values->data);
     MX_TRY(rc);
-    MX_TRY(list_make(e, values));
+    MX_TRY(list_build(e, values));
 out:
     mx_free(pieces);
     return rc;
@@ -205,7 +205,7 @@ out:
 }
 
 /* The mel of the sound of a mel. */
-static int sound_hear(void *context, struct mx_slice mel, int32_t frames, float *heard)
+static int mel_resynthesize(void *context, struct mx_slice mel, int32_t frames, float *heard)
 {
     int rc = 0;
     struct eval *const e = context;
@@ -253,7 +253,7 @@ static int listener_open(struct eval *e, const struct values *values)
                                               .model = e->model,
                                               .weights = mx_slice_at(e->voice->weights, 0),
                                               .voice = mx_slice_at(e->vector, 0),
-                                              .hear = values->vocoder != NULL ? sound_hear : NULL,
+                                              .hear = values->vocoder != NULL ? mel_resynthesize : NULL,
                                               .context = e};
     if (values->vocoder != NULL) MX_TRY(sound_open(e, values, room.longest_frames));
     MX_TRY(mx_listener_create(&parts, &e->listener));

@@ -172,7 +172,7 @@ out:
 
 /* ---- the speakers ---- */
 
-static void missing_say(const struct job *j, size_t missing, size_t first)
+static void missing_warn(const struct job *j, size_t missing, size_t first)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(j->voice->checkpoint);
     char quoted[96];
@@ -197,7 +197,7 @@ static int speakers_find(struct job *j)
         MX_TRY(mx_voice_vector_of(j->voice, i, &j->vectors[i]));
         if (j->vectors[i] == NULL && missing++ == 0) first = i;
     }
-    if (missing > 0) missing_say(j, missing, first);
+    if (missing > 0) missing_warn(j, missing, first);
 out:
     return rc;
 }
@@ -330,7 +330,7 @@ static int file_write(const struct job *j, const struct values *values)
 }
 
 /* Piper has no place for words. */
-static void lexicon_say(const struct mx_vocabulary *vocabulary, enum mx_language_id language)
+static void lexicon_warn(const struct mx_vocabulary *vocabulary, enum mx_language_id language)
 {
     const struct mx_lexicon *const lexicon = mx_vocabulary_reading(vocabulary)->lexicon;
     size_t words = 0;
@@ -403,7 +403,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         .words = j->words};
     MX_TRY(mx_export_symbols_check(v->vocabulary));
     MX_TRY(mx_job_folder_make(values->output));
-    if (format == MX_EXPORT_PIPER) lexicon_say(v->vocabulary, language);
+    if (format == MX_EXPORT_PIPER) lexicon_warn(v->vocabulary, language);
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
     mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,
             mx_language_get(language)->name, j->speakers, j->speakers == 1 ? "" : "s", report.symbols,

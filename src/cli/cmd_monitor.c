@@ -50,7 +50,7 @@ struct watch {
     struct mx_view view;
 };
 
-static void line_take(void *context, char *text, size_t length)
+static void line_add(void *context, char *text, size_t length)
 {
     mx_view_line(&((struct watch *)context)->view, text, length);
 }
@@ -123,7 +123,7 @@ static void run_read(struct watch *watch)
 /* 1: there is more to read. */
 static int watch_read(struct watch *watch)
 {
-    const struct mx_follow_sink sink = {watch, line_take, lines_void};
+    const struct mx_follow_sink sink = {watch, line_add, lines_void};
     run_read(watch);
     return mx_follow_read(watch->follow, READ_BYTES, &sink);
 }
@@ -252,7 +252,7 @@ static int screen_run(struct watch *watch, uint64_t interval_ns)
         }
     }
 out:
-    mx_screen_leave();
+    mx_screen_exit();
     mx_string_release(&frame);
     return rc;
 }

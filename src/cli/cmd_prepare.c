@@ -83,7 +83,7 @@ static void report_print(const char *file, const struct mx_prepare_report *repor
 }
 
 /* Why a file that was there is not used, line by line. */
-static void changes_tell(const char *file, const struct mx_prepare_report *report)
+static void changes_log(const char *file, const struct mx_prepare_report *report)
 {
     if (report->changes == 0 || report->changed.data == NULL) return;
     mx_info("%s was not up to date and had to be made again:", file);
@@ -154,7 +154,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     rc = long_cut(values, &wanted, &cut, &pieces);
     if (rc >= 0) rc = mx_prepare_run(&wanted, &report);
     mx_interrupt_leave(&interrupt);
-    changes_tell(values->output, &report);
+    changes_log(values->output, &report);
     if (rc >= 0) report_print(values->output, &report, &cut);
 out:
     mx_free(pieces);

@@ -238,7 +238,7 @@ out:
 /* ---- systemd ---- */
 
 /* Tells the service manager, if one waits for it (sd_notify(3)). Nothing depends on whether it listens. */
-static void manager_tell(const char *state)
+static void manager_notify(const char *state)
 {
     const char *const path = getenv("NOTIFY_SOCKET");
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -254,7 +254,7 @@ static void manager_tell(const char *state)
 
 /* ---- serving ---- */
 
-static void voices_tell(const struct mx_service *service)
+static void voices_log(const struct mx_service *service)
 {
     for (size_t i = 0; i < mx_service_voice_count(service); i++) {
         const struct mx_service_voice *const v = mx_service_voice(service, i);
@@ -282,7 +282,7 @@ static void drain(struct mx_service *service, struct mx_http *http, const struct
     mx_service_counts_read(service, &counts);
     mx_service_drain(service);
     if (http != NULL) mx_http_drain(http);
-    manager_tell("STOPPING=1");
+    manager_notify("STOPPING=1");
     if (counts.active > 0)
         mx_info("finishing %llu text%s; another signal ends the server at once", (unsigned long long)counts.active,
                 counts.active == 1 ? "" : "s");
@@ -297,7 +297,7 @@ static void drain(struct mx_service *service, struct mx_http *http, const struct
     }
 }
 
-static void counts_tell(struct mx_service *service)
+static void counts_log(struct mx_service *service)
 {
     struct mx_service_counts c;
     mx_service_counts_read(service, &c);
@@ -343,19 +343,19 @@ static int serve(const struct values *values, const struct mx_service_options *h
     memory_settle();
     MX_TRY(mx_service_open(how, &service));
     mx_interrupt_renew(&interrupt); /* drivers replace handlers */
-    voices_tell(service);
+    voices_log(service);
     if (strcmp(values->listen, OFF) != 0) MX_TRY(mx_http_open(&web, service, &http));
     if (values->wyoming != NULL) MX_TRY(mx_wyoming_open(&other, service, &wyoming));
     if (http != NULL) mx_info("listening on %s", mx_http_url(http));
     if (wyoming != NULL) mx_info("listening on tcp://%s (Wyoming)", mx_wyoming_name(wyoming));
     mx_info("ready; Ctrl-C or SIGTERM finishes what is being spoken and ends the server");
-    manager_tell("READY=1");
+    manager_notify("READY=1");
     while (!atomic_load(stop)) mx_clock_sleep_ns(TICK_NS);
     drain(service, http, values);
 out:
     mx_wyoming_close(wyoming);
     mx_http_close(http);
-    if (service != NULL && rc == 0) counts_tell(service);
+    if (service != NULL && rc == 0) counts_log(service);
     mx_service_close(service);
     mx_interrupt_leave(&interrupt);
     return rc;

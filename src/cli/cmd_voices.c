@@ -84,8 +84,8 @@ static int first_language(const struct mx_checkpoint_state *state, enum mx_langu
 
 /* A command that speaks with a speaker; nothing where there is no sentence in its language. Of a speaker whose language is
  * not known, it names one that the voice has. */
-static int command_make(struct mx_string *out, const struct mx_installed *list, const struct mx_installed_voice *voice,
-                        size_t number)
+static int command_format(struct mx_string *out, const struct mx_installed *list,
+                          const struct mx_installed_voice *voice, size_t number)
 {
     int rc = 0;
     enum mx_language_id id;
@@ -127,7 +127,7 @@ static int speakers_print(const struct mx_installed *list, const struct mx_insta
         struct mx_string command = {0};
         const char *const name = speaker_name(state, i);
         const struct mx_language *const language = speaker_language(state, i, &id);
-        rc = command_make(&command, list, voice, i);
+        rc = command_format(&command, list, voice, i);
         if (rc == 0)
             printf("  %-*s  %-10s  %s\n", widest, mx_string_plain(safe, sizeof safe, name[0] != '\0' ? name : "-"),
                    language != NULL ? language->name : "not known",
@@ -180,7 +180,7 @@ static int speakers_json(cJSON *root, const struct mx_installed *list, const str
         cJSON *const object = mx_command_json_element(speakers, failures);
         const char *const code = mx_checkpoint_speaker_language(voice->state, i);
         rc = call_append(&call, list, voice, i);
-        if (rc == 0) rc = command_make(&command, list, voice, i);
+        if (rc == 0) rc = command_format(&command, list, voice, i);
         if (rc == 0) {
             mx_command_json_check(cJSON_AddStringToObject(object, "name", speaker_name(voice->state, i)), failures);
             mx_command_json_check(cJSON_AddStringToObject(object, "voice", call.data), failures);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * myxtts corpus cut: options → mx_cut_make → what it prints.
+ * myxtts corpus cut: options → mx_cut_run → what it prints.
  */
 #include "cli/corpus_cut.h"
 
@@ -51,7 +51,7 @@ int mx_corpus_cut(const struct mx_corpus_cut_values *values, const char *const *
         wanted.language = (int)language;
     }
     wanted.stop = mx_interrupt_watch(&interrupt, false);
-    rc = mx_cut_make(&wanted, &report);
+    rc = mx_cut_run(&wanted, &report);
     mx_interrupt_leave(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);
 out:

@@ -105,8 +105,8 @@ out:
 
 /* The languages of the speakers: those of the checkpoint, and in place of them what was given. *out is the caller's; NULL:
  * none are known. */
-static int languages_make(const struct mx_checkpoint_state *state, const struct mx_option_list *given,
-                          const char ***out)
+static int languages_build(const struct mx_checkpoint_state *state, const struct mx_option_list *given,
+                           const char ***out)
 {
     int rc = 0;
     const char **list = NULL;
@@ -138,7 +138,7 @@ static double file_megabytes(const char *path)
     return stat(path, &status) == 0 ? (double)status.st_size / 1e6 : 0;
 }
 
-static void written_say(const struct mx_checkpoint_voice *voice, const char *path)
+static void written_log(const struct mx_checkpoint_voice *voice, const char *path)
 {
     const size_t speakers = voice->vector_count;
     const char *const base = mx_checkpoint_extra(voice->state, MX_CHECKPOINT_BASE_NAME);
@@ -156,8 +156,8 @@ static void written_say(const struct mx_checkpoint_voice *voice, const char *pat
 }
 
 /* What the state of any exported file is: texts as given, and nothing of a run. *name and *config are the caller's. */
-static int state_make(const struct mx_command_voice *v, const char *path, const char *ending,
-                      struct mx_checkpoint_state *state, char **name, char **config)
+static int state_build(const struct mx_command_voice *v, const char *path, const char *ending,
+                       struct mx_checkpoint_state *state, char **name, char **config)
 {
     int rc = 0;
     *state = *mx_checkpoint_state(v->checkpoint);
@@ -219,10 +219,10 @@ int mx_command_voice_write(const struct mx_command_voice *v, const char *path)
     const char **languages = NULL;
     struct mx_checkpoint_state state;
     struct mx_metadata base[2];
-    MX_TRY(state_make(v, path, MX_CHECKPOINT_VOICE_SUFFIX, &state, &name, &config));
+    MX_TRY(state_build(v, path, MX_CHECKPOINT_VOICE_SUFFIX, &state, &name, &config));
     MX_TRY(mx_vocabulary_write(v->vocabulary, &vocabulary));
     state.vocabulary = vocabulary;
-    MX_TRY(languages_make(&state, v->languages, &languages));
+    MX_TRY(languages_build(&state, v->languages, &languages));
     state.speaker_languages = languages;
     if (v->adapter) {
         MX_TRY(base_find(v->checkpoint, base));
@@ -238,7 +238,7 @@ int mx_command_voice_write(const struct mx_command_voice *v, const char *path)
                                               .adapter = v->adapter ? v->checkpoint : NULL,
                                               .precision = v->precision};
     MX_TRY(mx_checkpoint_voice_write(path, &voice));
-    written_say(&voice, path);
+    written_log(&voice, path);
 out:
     mx_free(languages);
     mx_free(vocabulary);
@@ -252,7 +252,7 @@ int mx_command_vocoder_write(const struct mx_command_voice *v, const char *path)
     int rc = 0;
     char *config = NULL, *name = NULL;
     struct mx_checkpoint_state state;
-    MX_TRY(state_make(v, path, MX_CHECKPOINT_SUFFIX, &state, &name, &config));
+    MX_TRY(state_build(v, path, MX_CHECKPOINT_SUFFIX, &state, &name, &config));
     /* The name in the file of a voice is that of the voice. */
     if (v->name == NULL && !mx_checkpoint_state(v->checkpoint)->vocoder_alone) state.voice_name = name;
     state.vocoder_alone = true;

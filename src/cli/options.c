@@ -454,7 +454,7 @@ static int phrase_append(struct mx_string *out, enum mx_words language, enum phr
                          const char *second)
 {
     mx_string_append(out, " ");
-    return mx_catalogue_say(out, language, mx_option_phrases[phrase], (const char *const[]){first, second});
+    return mx_catalogue_format(out, language, mx_option_phrases[phrase], (const char *const[]){first, second});
 }
 
 /* "From 1 to 64 steps."; `unit` may be NULL. */
@@ -463,7 +463,7 @@ static void range_append(struct mx_string *out, enum mx_words language, const ch
 {
     const char *const values[] = {least, most, unit == NULL ? NULL : mx_catalogue_find(language, unit)};
     mx_string_append(out, " ");
-    mx_catalogue_say(out, language, mx_option_phrases[unit == NULL ? FROM_TO : FROM_TO_OF], values);
+    mx_catalogue_format(out, language, mx_option_phrases[unit == NULL ? FROM_TO : FROM_TO_OF], values);
 }
 
 static void ints_append(struct mx_string *out, enum mx_words language, int64_t min, int64_t max, const char *unit)
@@ -597,7 +597,7 @@ static int group_help(const struct mx_option_page *page, const struct mx_option_
     while (mx_option_next(&walk, &option)) options++;
     snprintf(number, sizeof number, "%zu", options);
     mx_string_append(out, "\n");
-    rc = mx_catalogue_say(out, language, mx_option_phrases[MORE], (const char *const[]){page->command, number});
+    rc = mx_catalogue_format(out, language, mx_option_phrases[MORE], (const char *const[]){page->command, number});
     mx_string_append(out, "\n");
 out:
     return rc;

@@ -35,7 +35,7 @@ static const int ending[] = {SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGABRT,
 static const int waiting[] = {SIGINT, SIGWINCH, SIGTSTP, SIGCONT, SIGTERM, SIGHUP, SIGQUIT};
 #define WAITING_COUNT (sizeof waiting / sizeof waiting[0])
 
-/* Changed by mx_screen_enter and mx_screen_leave with all these signals blocked; handlers only read it. */
+/* Changed by mx_screen_enter and mx_screen_exit with all these signals blocked; handlers only read it. */
 static struct {
     volatile sig_atomic_t inside;
     struct termios before, raw;
@@ -62,7 +62,7 @@ static void terminal_restore(void)
     tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
 }
 
-static void terminal_take(void)
+static void terminal_enter(void)
 {
     tcsetattr(STDIN_FILENO, TCSANOW, &screen.raw);
     put(ENTER, sizeof ENTER - 1);
@@ -103,7 +103,7 @@ static void on_stop(int number)
     terminal_restore();
     by_default(number); /* returns when the program goes on */
     stop_watch();
-    terminal_take();
+    terminal_enter();
     resized = 1;
     errno = saved_errno;
 }
@@ -150,11 +150,11 @@ int mx_screen_enter(void)
     handler_set(SIGCONT, on_flag);
     handler_set(SIGTSTP, on_stop);
     screen.inside = 1;
-    terminal_take();
+    terminal_enter();
     return 0;
 }
 
-void mx_screen_leave(void)
+void mx_screen_exit(void)
 {
     if (!screen.inside) return;
     terminal_restore();

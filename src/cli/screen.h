@@ -2,7 +2,7 @@
  *
  * Takes over the whole terminal: the alternate screen without a cursor, keys without Enter and without echo.
  *
- * Whatever ends the program restores the terminal: mx_screen_leave, Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, a crash. Ctrl-Z
+ * Whatever ends the program restores the terminal: mx_screen_exit, Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, a crash. Ctrl-Z
  * stops the program with the terminal restored, and continuing takes the screen again. A frame is written over the
  * previous one in a single write, so nothing flickers.
  *
@@ -26,7 +26,7 @@ enum mx_screen_event {
 /* Can standard output and standard input be a screen? */
 bool mx_screen_possible(void);
 int mx_screen_enter(void);
-void mx_screen_leave(void); /* does nothing if the screen is not taken */
+void mx_screen_exit(void); /* does nothing if the screen is not taken */
 
 void mx_screen_size(int *columns, int *rows);
 /* Shows the lines of `frame` from the top left corner on and clears everything below them. */

@@ -34,7 +34,7 @@ static int named_choose(struct mx_command_choice *choice, const char *voice, str
     return mx_error_hint("files and folders are given to '--checkpoint': '--checkpoint %s'", voice);
 }
 
-int mx_command_choice_make(struct mx_command_choice *choice, const char *checkpoint, const char *voice)
+int mx_command_choice_resolve(struct mx_command_choice *choice, const char *checkpoint, const char *voice)
 {
     int rc = 0;
     struct mx_installed_choice found = {0};

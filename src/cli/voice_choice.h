@@ -19,7 +19,7 @@ struct mx_command_choice {
 
 /* `checkpoint` or `voice`, or neither: the base. MX_ERR_USAGE for both, or if nothing is given and no base is
  * installed. */
-int mx_command_choice_make(struct mx_command_choice *choice, const char *checkpoint, const char *voice);
+int mx_command_choice_resolve(struct mx_command_choice *choice, const char *checkpoint, const char *voice);
 /* The speaker to take for a text where none was named: the first one whose language is that of the text (`language`, or
  * that of its script), unless the first speaker of all has it. NULL: no particular one. */
 const char *mx_command_choice_speaker(const struct mx_command_choice *choice, const char *language, const char *text,

@@ -122,7 +122,7 @@ out:
     return rc;
 }
 
-int mx_cut_make(const struct mx_cut_options *options, struct mx_cut_report *report)
+int mx_cut_run(const struct mx_cut_options *options, struct mx_cut_report *report)
 {
     struct mx_cut_job job = {.name = options->text, .row_most = MX_CUT_ROW_MOST, .stop = options->stop};
     const int rc = job_run(&job, options);

@@ -48,6 +48,6 @@ struct mx_cut_report {
 
 /* MX_ERR_DATA if the folder has files, if the text cannot be read, or if it has nothing to do with the sound; then no
  * rows are written. */
-int mx_cut_make(const struct mx_cut_options *options, struct mx_cut_report *report);
+int mx_cut_run(const struct mx_cut_options *options, struct mx_cut_report *report);
 
 #endif

@@ -161,7 +161,7 @@ struct island {
     double score, seconds, speed;
 };
 
-static struct island island_make(const struct mx_cut_doubt *d, int32_t first, int32_t last)
+static struct island island_measure(const struct mx_cut_doubt *d, int32_t first, int32_t last)
 {
     struct island out = {.first = first, .last = last};
     int64_t samples = 0;
@@ -188,12 +188,12 @@ static size_t islands_find(const struct mx_cut_doubt *d, struct island *list)
         while (end < d->text->word_count && d->heard[end].begin >= 0 && !d->heard[end].apart &&
                !is_pause(d, d->heard[end].quiet_begin, d->heard[end].quiet_end))
             end++;
-        list[count++] = island_make(d, w, end);
+        list[count++] = island_measure(d, w, end);
     }
     return count;
 }
 
-int mx_cut_doubt_islands(const struct mx_cut_doubt *d, struct mx_cut_heard *heard)
+int mx_cut_doubt_islands(const struct mx_cut_doubt *d, struct mx_cut_timing *heard)
 {
     int rc = 0;
     struct island *const list = mx_alloc((size_t)d->text->word_count + 1, sizeof *list);

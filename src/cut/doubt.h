@@ -20,8 +20,8 @@
 
 struct mx_cut_doubt {
     const struct mx_cut_text *text;
-    const struct mx_cut_heard *heard; /* of its words */
-    const double *scores;             /* of its words, as mx_cut_fit_score gives them */
+    const struct mx_cut_timing *heard; /* of its words */
+    const double *scores;              /* of its words, as mx_cut_fit_score gives them */
     int rate, hop;
 };
 
@@ -29,6 +29,6 @@ struct mx_cut_doubt {
  * the pauses must be found anew. */
 int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *doubt, struct mx_cut_path *path);
 /* Marks the words of doubtful islands as broken. */
-int mx_cut_doubt_islands(const struct mx_cut_doubt *doubt, struct mx_cut_heard *heard);
+int mx_cut_doubt_islands(const struct mx_cut_doubt *doubt, struct mx_cut_timing *heard);
 
 #endif

@@ -110,7 +110,7 @@ out:
 /* ---- listening ---- */
 
 /* As many of the hearings as fit, at least one. */
-static int listen_some(struct mx_cut_encoder *e, const struct mx_cut_hearing *hearings, int32_t count, int32_t *done)
+static int listen_some(struct mx_cut_encoder *e, const struct mx_cut_clip *hearings, int32_t count, int32_t *done)
 {
     struct mx_model_batch *const b = &e->batch;
     const size_t bytes = e->width * sizeof *e->vectors;
@@ -138,7 +138,7 @@ out:
     return rc;
 }
 
-int mx_cut_encoder_listen(struct mx_cut_encoder *e, const struct mx_cut_hearing *hearings, int32_t count)
+int mx_cut_encoder_listen(struct mx_cut_encoder *e, const struct mx_cut_clip *hearings, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
         memset(hearings[i].vector, 0, e->width * sizeof *hearings[i].vector);

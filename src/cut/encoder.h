@@ -23,13 +23,13 @@ int mx_cut_encoder_create(struct mx_voice *voice, struct mx_stream *stream, int3
 void mx_cut_encoder_destroy(struct mx_cut_encoder *encoder); /* NULL is fine */
 
 /* A part of a sound: 1 to MX_VOICE_REFERENCE_FRAMES frames of its normalised mel. */
-struct mx_cut_hearing {
+struct mx_cut_clip {
     const float *mel; /* [frames, bands] */
     int32_t frames;
     float *vector; /* out: [width] */
 };
 /* Vectors are 0 for a voice that cannot listen. Waits. */
-int mx_cut_encoder_listen(struct mx_cut_encoder *encoder, const struct mx_cut_hearing *hearings, int32_t count);
+int mx_cut_encoder_listen(struct mx_cut_encoder *encoder, const struct mx_cut_clip *hearings, int32_t count);
 
 struct mx_cut_sequence {
     const int32_t *tokens;

@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-static int codes_make(struct mx_cut_fit *fit)
+static int codes_compute(struct mx_cut_fit *fit)
 {
     const size_t bands = (size_t)mx_recipe_default.bands;
     float *const rows = mx_alloc(QUIET_FRAMES * bands, sizeof *rows);
@@ -165,7 +165,7 @@ int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, co
         fit->skip_first[w] = w == 0 || text->words[w - 1].behind >= MX_CUT_BREAK_SENTENCE ? SKIP_SENTENCE : SKIP_WORD;
     }
     MX_TRY(mx_cut_means_create(voice, text, sound, stop, &fit->means));
-    MX_TRY(codes_make(fit));
+    MX_TRY(codes_compute(fit));
     *out = fit;
     fit = NULL;
 out:
@@ -366,7 +366,7 @@ static int search_again(struct mx_cut_fit *fit, struct mx_cut_path *path)
     near_find(fit, path, from, until);
     mx_cut_path_release(path);
     MX_TRY(mx_cut_means_adapt(fit->means, fit->sound, fit->columns));
-    MX_TRY(codes_make(fit));
+    MX_TRY(codes_compute(fit));
     MX_TRY(usual_learn(fit, believed));
     MX_TRY(search_run(fit, from, until, path));
 out:

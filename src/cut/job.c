@@ -45,7 +45,7 @@ double mx_cut_seconds(int64_t samples)
 
 /* ---- what is told ---- */
 
-static void text_tell(const struct mx_cut_job *w)
+static void text_log(const struct mx_cut_job *w)
 {
     const struct mx_cut_text *const t = &w->text;
     char name[MX_SYMBOL_NAME_BYTES];
@@ -60,7 +60,7 @@ static void text_tell(const struct mx_cut_job *w)
                 t->unknown.count, mx_symbol_name(t->unknown.first, name));
 }
 
-static void sound_tell(const struct mx_cut_job *w)
+static void sound_log(const struct mx_cut_job *w)
 {
     for (size_t i = 0; i < w->sound.count; i++)
         if (w->sound.recordings[i].damage[0] != '\0')
@@ -257,9 +257,9 @@ static int job_align(struct mx_cut_job *w, const char *const *sounds, size_t cou
     int rc = 0;
     MX_TRY(mx_cut_text_read(w->script.source, w->script.parts, w->script.part_count, language, w->voice->vocabulary,
                             &w->text));
-    text_tell(w);
+    text_log(w);
     if (w->sound.count == 0) MX_TRY(mx_cut_sound_read(&w->sound, sounds, count, w->folder.path, w->stop));
-    sound_tell(w);
+    sound_log(w);
     MX_TRY(mx_cut_sound_mel(&w->sound, w->voice->place.device, w->voice->place.stream,
                             &mx_checkpoint_state(w->voice->checkpoint)->normaliser, w->folder.path, w->stop));
     MX_TRY(mx_cut_fit_create(w->voice, &w->text, w->script.parts, &w->sound, w->stop, &w->fit));
@@ -297,7 +297,7 @@ int mx_cut_job_run(struct mx_cut_job *w, const char *const *sounds, size_t count
     if (w->heard == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     mx_cut_pauses_find(&w->sound, &w->text, &w->path, w->heard);
     MX_TRY(words_doubt(w));
-    MX_TRY(mx_cut_rows_make(w->heard, w->text.word_count, mx_recipe_default.rate, w->row_most, &w->rows));
+    MX_TRY(mx_cut_rows_build(w->heard, w->text.word_count, mx_recipe_default.rate, w->row_most, &w->rows));
     MX_TRY(found_check(w));
     MX_TRY(scores_judge(w));
     r->seconds += mx_cut_seconds(w->sound.sample_count);

@@ -31,7 +31,7 @@ struct mx_cut_job {
     struct mx_cut_sound sound;
     struct mx_cut_fit *fit;
     struct mx_cut_path path;
-    struct mx_cut_heard *heard;
+    struct mx_cut_timing *heard;
     struct mx_cut_rows rows;
     double score_least; /* of a row that is written */
 };

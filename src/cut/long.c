@@ -130,7 +130,7 @@ static bool rows_same(const struct work *w, const struct mx_pieces *pieces)
 }
 
 /* Takes the pieces that are there; *valid says whether they can be used. Without w->manifest any will do. */
-static int folder_take(struct work *w, bool *there, bool *valid)
+static int folder_open(struct work *w, bool *there, bool *valid)
 {
     struct mx_pieces pieces = {0};
     const int rc = mx_pieces_read(w->options->folder, &pieces);
@@ -155,7 +155,7 @@ static int folder_take(struct work *w, bool *there, bool *valid)
 
 /* ---- making it ---- */
 
-static void row_tell(const struct mx_utterance *u, const char *why)
+static void row_log(const struct mx_utterance *u, const char *why)
 {
     char id[96];
     mx_warn("%s is too long and cannot be cut: %s", mx_string_quote(id, sizeof id, u->id), why);
@@ -194,7 +194,7 @@ static int rows_cut(struct work *w, struct mx_cut_job *job)
         if (!w->is_long[i]) continue;
         const int failure = row_cut(w, job, u);
         if (failure == MX_ERR_DATA || failure == MX_ERR_FORMAT) {
-            row_tell(u, mx_error_last()->message);
+            row_log(u, mx_error_last()->message);
             MX_TRY(mx_cut_folder_refuse(&job->folder, u->audio, mx_error_last()->message, u->text));
             mx_error_clear();
         } else {
@@ -238,7 +238,7 @@ out:
     return rc;
 }
 
-static int folder_make(struct work *w)
+static int folder_write(struct work *w)
 {
     const struct mx_cut_long_options *const o = w->options;
     struct mx_cut_job job = {.name = o->corpus, .row_most = MX_CUT_ROW_MOST, .stop = o->stop};
@@ -269,7 +269,7 @@ out:
 
 /* ---- the whole ---- */
 
-static void report_tell(const struct work *w)
+static void report_log(const struct work *w)
 {
     const struct mx_cut_long_report *const r = w->report;
     const double most = w->options->audio.seconds_max;
@@ -302,18 +302,18 @@ static int work_run(struct work *w)
     bool there = false, valid = false;
     int rc = 0;
     if (w->options->resumed) {
-        MX_TRY(folder_take(w, &there, &valid));
+        MX_TRY(folder_open(w, &there, &valid));
         if (valid || (!there && !w->options->had)) goto out;
         w->report->rows = 0;
     }
     MX_TRY(manifest_survey(w));
     MX_TRY(how_write(w));
-    MX_TRY(folder_take(w, &there, &valid));
+    MX_TRY(folder_open(w, &there, &valid));
     if (valid) goto out;
     if (there) MX_TRY(mx_file_remove_folder(w->options->folder)); /* nobody may use it any more */
-    if (w->report->rows > 0) MX_TRY(folder_make(w));
+    if (w->report->rows > 0) MX_TRY(folder_write(w));
 out:
-    if (rc == 0) report_tell(w);
+    if (rc == 0) report_log(w);
     return rc;
 }
 

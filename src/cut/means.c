@@ -57,7 +57,7 @@ static void table_release(struct table *table)
 }
 
 /* From rows that are whitened. */
-static int table_make(struct mx_cut_means *m, struct table *table, const float *rows, int32_t count)
+static int table_build(struct mx_cut_means *m, struct table *table, const float *rows, int32_t count)
 {
     struct mx_device *const device = m->voice->place.device;
     const size_t bytes = (size_t)count * bands() * sizeof *rows, bias_bytes = (size_t)count * sizeof *rows;
@@ -86,13 +86,13 @@ out:
 }
 
 /* The table of the tokens, from their means. */
-static int tokens_make(struct mx_cut_means *m)
+static int tokens_build(struct mx_cut_means *m)
 {
     const size_t count = (size_t)m->text->token_count;
     float *const rows = mx_alloc(count * bands(), sizeof *rows);
     if (rows == NULL) return MX_ERR_NO_MEMORY;
     mx_cut_metric_whiten(&m->metric, m->means, count, rows);
-    const int rc = table_make(m, &m->tokens, rows, m->text->token_count);
+    const int rc = table_build(m, &m->tokens, rows, m->text->token_count);
     mx_free(rows);
     return rc;
 }
@@ -139,7 +139,7 @@ int mx_cut_means_score(struct mx_cut_means *m, const float *mel, int32_t frames,
 
 int mx_cut_means_codes(struct mx_cut_means *m, const float *codes, int32_t count)
 {
-    return table_make(m, &m->codes, codes, count);
+    return table_build(m, &m->codes, codes, count);
 }
 
 int mx_cut_means_score_codes(struct mx_cut_means *m, const float *mel, int32_t frames, float *out)
@@ -219,7 +219,7 @@ int mx_cut_means_adapt(struct mx_cut_means *m, const struct mx_cut_sound *s, con
                              m->means + (size_t)columns[f] * bands());
     mx_cut_adapt_move(&adapt, m->text->tokens, m->text->token_count, m->means);
     MX_TRY(metric_learn(m, s, columns));
-    MX_TRY(tokens_make(m));
+    MX_TRY(tokens_build(m));
 out:
     mx_cut_adapt_release(&adapt);
     return rc;
@@ -244,10 +244,10 @@ static int64_t part_choose(const struct mx_cut_sound *s, int64_t begin, int64_t 
 }
 
 /* The mean of the vectors of a few parts of the sound. */
-static int vector_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, float *vector, size_t width)
+static int vector_compute(struct mx_cut_means *m, const struct mx_cut_sound *sound, float *vector, size_t width)
 {
     const int64_t length = sound->frames < MX_VOICE_REFERENCE_FRAMES ? sound->frames : MX_VOICE_REFERENCE_FRAMES;
-    struct mx_cut_hearing hearings[REFERENCES];
+    struct mx_cut_clip hearings[REFERENCES];
     float *const vectors = mx_alloc(REFERENCES * width, sizeof *vectors);
     int rc = 0;
     if (vectors == NULL) return MX_ERR_NO_MEMORY;
@@ -255,7 +255,7 @@ static int vector_make(struct mx_cut_means *m, const struct mx_cut_sound *sound,
         const int64_t begin = sound->frames * i / REFERENCES, end = sound->frames * (i + 1) / REFERENCES;
         int64_t at = part_choose(sound, begin, end, length);
         if (at + length > sound->frames) at = sound->frames - length;
-        hearings[i] = (struct mx_cut_hearing){
+        hearings[i] = (struct mx_cut_clip){
             .mel = sound->mel + (size_t)at * bands(), .frames = (int32_t)length, .vector = vectors + (size_t)i * width};
     }
     MX_TRY(mx_cut_encoder_listen(m->encoder, hearings, REFERENCES));
@@ -319,8 +319,8 @@ static int means_shift(struct mx_cut_means *m, const struct mx_cut_sound *s)
     return 0;
 }
 
-static int means_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, const float *vector,
-                      const atomic_bool *stop)
+static int means_compute(struct mx_cut_means *m, const struct mx_cut_sound *sound, const float *vector,
+                         const atomic_bool *stop)
 {
     const struct mx_progress_options line = {.title = "Reading the text",
                                              .unit = "sentences",
@@ -342,7 +342,7 @@ static int means_make(struct mx_cut_means *m, const struct mx_cut_sound *sound, 
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while the text was read");
     }
     MX_TRY(means_shift(m, sound));
-    MX_TRY(tokens_make(m));
+    MX_TRY(tokens_build(m));
 out:
     mx_progress_finish(progress);
     return rc;
@@ -362,8 +362,8 @@ int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, 
     MX_TRY(mx_cut_metric_open(&m->metric, bands()));
     MX_TRY(mx_stream_create(voice->place.device, OWNER, &m->stream));
     MX_TRY(mx_cut_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
-    MX_TRY(vector_make(m, sound, vector, width));
-    MX_TRY(means_make(m, sound, vector, stop));
+    MX_TRY(vector_compute(m, sound, vector, width));
+    MX_TRY(means_compute(m, sound, vector, stop));
     *out = m;
     m = NULL;
 out:

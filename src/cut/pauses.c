@@ -48,7 +48,7 @@ static struct runs runs_find(const struct mx_cut_sound *s, int64_t begin, int64_
 }
 
 /* Is there a pause inside, with sound on both sides? */
-static bool is_broken(const struct mx_cut_sound *s, const struct mx_cut_heard *w, double most)
+static bool is_broken(const struct mx_cut_sound *s, const struct mx_cut_timing *w, double most)
 {
     const struct run run = runs_find(s, w->begin, w->end, most).longest;
     const int64_t edge = 4 * MX_CUT_WINDOW;
@@ -67,25 +67,25 @@ static bool is_apart(const struct mx_cut_sound *s, const struct mx_cut_span *o, 
     return runs_find(s, from, middle, most).first.end > 0 && runs_find(s, middle, end + near, most).first.end > 0;
 }
 
-static int64_t middle(const struct mx_cut_heard *w)
+static int64_t middle(const struct mx_cut_timing *w)
 {
     return w->begin + (w->end - w->begin) / 2;
 }
 
-static void still_set(struct mx_cut_heard *w, struct run run)
+static void still_set(struct mx_cut_timing *w, struct run run)
 {
     w->still_begin = run.begin;
     w->still_end = run.end;
 }
 
-static void quiet_set(struct mx_cut_heard *w, struct run run)
+static void quiet_set(struct mx_cut_timing *w, struct run run)
 {
     w->quiet_begin = run.begin;
     w->quiet_end = run.end;
 }
 
 /* The pause behind `a` (NULL: none) and before `b` (NULL: none); [from, until) is the recording of both. */
-static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_heard *a, struct mx_cut_heard *b, int64_t from,
+static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_timing *a, struct mx_cut_timing *b, int64_t from,
                      int64_t until, double most)
 {
     const int64_t near = (int64_t)(NEAR_MS * mx_recipe_default.rate / 1000);
@@ -113,16 +113,16 @@ static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_heard *a, struc
 }
 
 void mx_cut_pauses_find(const struct mx_cut_sound *s, const struct mx_cut_text *text, const struct mx_cut_path *path,
-                        struct mx_cut_heard *heard)
+                        struct mx_cut_timing *heard)
 {
     const int64_t hop = mx_recipe_default.hop;
     const double most = quiet_most(s);
-    struct mx_cut_heard *before = NULL;
+    struct mx_cut_timing *before = NULL;
     size_t other = 0, recording = 0;
     bool missing = false;
     for (int32_t w = 0; w < text->word_count; w++) {
-        struct mx_cut_heard *const h = &heard[w];
-        *h = (struct mx_cut_heard){.begin = -1, .end = -1, .behind = text->words[w].behind};
+        struct mx_cut_timing *const h = &heard[w];
+        *h = (struct mx_cut_timing){.begin = -1, .end = -1, .behind = text->words[w].behind};
         if (path->begin[w] < 0) {
             missing = true;
             continue;

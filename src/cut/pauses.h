@@ -18,6 +18,6 @@
 
 /* Fills heard [words] from the path. */
 void mx_cut_pauses_find(const struct mx_cut_sound *sound, const struct mx_cut_text *text,
-                        const struct mx_cut_path *path, struct mx_cut_heard *heard);
+                        const struct mx_cut_path *path, struct mx_cut_timing *heard);
 
 #endif

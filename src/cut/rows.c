@@ -55,19 +55,19 @@ static double break_cost(enum mx_cut_break behind, double pause_seconds)
 }
 
 /* The place before word i of a stretch of `count` words; place `count` is its end. */
-static struct place place_at(const struct mx_cut_heard *words, int32_t i, int32_t count, int rate)
+static struct place place_at(const struct mx_cut_timing *words, int32_t i, int32_t count, int rate)
 {
     const double least = MX_CUT_PAUSE_LEAST * rate / 1000, margin = MX_CUT_MARGIN * rate / 1000;
     struct place p = {.word = i, .best = INFINITY};
     if (i > 0) { /* the pause behind the word before */
-        const struct mx_cut_heard *const w = &words[i - 1];
+        const struct mx_cut_timing *const w = &words[i - 1];
         const int64_t length = w->still_end - w->still_begin;
         p.closes = (double)length >= least || w->edge_behind;
         p.end = w->still_begin + (int64_t)((double)length / 2 < margin ? (double)length / 2 : margin);
         p.cost = i < count ? break_cost(w->behind, (double)length / rate) : 0;
     }
     if (i < count) {
-        const struct mx_cut_heard *const w = &words[i];
+        const struct mx_cut_timing *const w = &words[i];
         const int64_t length = w->quiet_end - w->quiet_begin;
         p.opens = (double)length >= least || w->edge_before;
         p.begin = w->quiet_end - (int64_t)((double)length / 2 < margin ? (double)length / 2 : margin);
@@ -81,7 +81,7 @@ static double length_cost(double seconds)
 }
 
 /* Finds best[] of all places. */
-static void ways_find(struct place *places, size_t count, const struct mx_cut_heard *words, int rate, double most)
+static void ways_find(struct place *places, size_t count, const struct mx_cut_timing *words, int rate, double most)
 {
     places[0].best = 0;
     for (size_t j = 1; j < count; j++) {
@@ -115,7 +115,7 @@ static enum mx_cut_reason reason_of(const struct place *from, const struct place
 }
 
 /* Cuts words [0, count) of a stretch that begins at word `first` of all. */
-static int stretch_cut(const struct mx_cut_heard *words, int32_t first, int32_t count, int rate, double most,
+static int stretch_cut(const struct mx_cut_timing *words, int32_t first, int32_t count, int rate, double most,
                        struct mx_cut_rows *out)
 {
     size_t used = 0;
@@ -144,7 +144,7 @@ out:
     return rc;
 }
 
-int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, double most, struct mx_cut_rows *out)
+int mx_cut_rows_build(const struct mx_cut_timing *words, int32_t count, int rate, double most, struct mx_cut_rows *out)
 {
     int rc = 0;
     *out = (struct mx_cut_rows){0};

@@ -27,7 +27,7 @@
 #define MX_CUT_PAUSE_LEAST 100.0 /* ms */
 
 /* A word in the sound; all times in samples. */
-struct mx_cut_heard {
+struct mx_cut_timing {
     int64_t begin, end;             /* -1: missing in the sound */
     int64_t quiet_begin, quiet_end; /* the pause before it; equal: there is none */
     int64_t still_begin, still_end; /* the pause behind it */
@@ -62,7 +62,7 @@ struct mx_cut_rows {
 };
 
 /* `most`: seconds of the longest row, at most MX_CUT_ROW_MOST. */
-int mx_cut_rows_make(const struct mx_cut_heard *words, int32_t count, int rate, double most, struct mx_cut_rows *out);
+int mx_cut_rows_build(const struct mx_cut_timing *words, int32_t count, int rate, double most, struct mx_cut_rows *out);
 void mx_cut_rows_release(struct mx_cut_rows *rows);
 
 #endif

@@ -54,7 +54,7 @@ static void words_skip(struct grid *g)
     }
 }
 
-static double number_take(struct grid *g)
+static double number_parse(struct grid *g)
 {
     char digits[64];
     size_t length = 0;
@@ -68,7 +68,7 @@ static double number_take(struct grid *g)
 }
 
 /* The string at the quote, with "" as ". */
-static bool string_take(struct grid *g, struct mx_string *out)
+static bool string_parse(struct grid *g, struct mx_string *out)
 {
     for (g->at++; g->at < g->bytes; g->at++) {
         const char c = g->data[g->at];
@@ -91,13 +91,13 @@ static enum value next(struct grid *g, double *number, struct mx_string *text)
     if (g->at >= g->bytes) return END;
     const char c = g->data[g->at];
     mx_string_release(text);
-    if (c == '"') return string_take(g, text) ? STRING : END;
+    if (c == '"') return string_parse(g, text) ? STRING : END;
     if (c == '<') {
         while (g->at < g->bytes && g->data[g->at] != '>' && g->data[g->at] != '\n') g->at++;
         if (g->at < g->bytes && g->data[g->at] == '>') g->at++;
         return FLAG;
     }
-    *number = number_take(g);
+    *number = number_parse(g);
     return NUMBER;
 }
 

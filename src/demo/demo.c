@@ -120,8 +120,8 @@ out:
 /* ---- one recording ---- */
 
 /* Lets the teacher read the row into `part` and makes sure that it did. */
-static int recording_make(const struct mx_demo_options *options, const struct row *row, const char *part,
-                          struct outcome *outcome)
+static int recording_write(const struct mx_demo_options *options, const struct row *row, const char *part,
+                           struct outcome *outcome)
 {
     const struct mx_teacher_job job = {.language = options->language,
                                        .speaker = row->speaker,
@@ -141,7 +141,7 @@ static int recording_make(const struct mx_demo_options *options, const struct ro
     return rc;
 }
 
-static int row_make(const struct mx_demo_options *options, uint32_t index, struct outcome *outcome)
+static int row_write(const struct mx_demo_options *options, uint32_t index, struct outcome *outcome)
 {
     int rc = 0;
     struct row row;
@@ -158,7 +158,7 @@ static int row_make(const struct mx_demo_options *options, uint32_t index, struc
         mx_warn("%s; it is made again", mx_error_last()->message);
         mx_error_clear();
     }
-    MX_TRY(recording_make(options, &row, part, outcome));
+    MX_TRY(recording_write(options, &row, part, outcome));
     if (rename(part, path) != 0)
         MX_RAISE(MX_ERR_IO, "check the permissions of the folder", "cannot rename a file to %s: %s",
                  mx_string_quote(quoted, sizeof quoted, path), strerror(errno));
@@ -170,7 +170,7 @@ out:
     return rc;
 }
 
-static void rows_make(void *context, int64_t begin, int64_t end, int worker)
+static void rows_write(void *context, int64_t begin, int64_t end, int worker)
 {
     struct work *const work = context;
     (void)worker;
@@ -180,7 +180,7 @@ static void rows_make(void *context, int64_t begin, int64_t end, int worker)
         if (work->options->stop != NULL && atomic_load(work->options->stop))
             rc = MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted");
         else
-            rc = row_make(work->options, (uint32_t)i, &work->outcomes[i]);
+            rc = row_write(work->options, (uint32_t)i, &work->outcomes[i]);
         if (rc < 0) {
             mx_first_error_keep(&work->failure);
             return;
@@ -264,7 +264,7 @@ static void report_fill(const struct mx_demo_options *options, const struct outc
 }
 
 /* Runs the workers. A failure of one stops all. */
-static int recordings_make(struct work *work)
+static int recordings_write(struct work *work)
 {
     int rc = 0;
     const struct mx_demo_options *const options = work->options;
@@ -278,7 +278,7 @@ static int recordings_make(struct work *work)
         .title = "Reading aloud", .unit = "sentences", .total = options->count};
     MX_TRY(mx_pool_create(&pool_options, &pool));
     MX_TRY(mx_progress_start(&progress_options, &work->progress));
-    mx_pool_for(pool, options->count, 1, rows_make, work);
+    mx_pool_for(pool, options->count, 1, rows_write, work);
     rc = mx_first_error_raise(&work->failure);
     if (rc == MX_ERR_INTERRUPTED) mx_error_hint("run the same command again to continue where this one stopped");
 out:
@@ -287,7 +287,7 @@ out:
     return rc;
 }
 
-int mx_demo_make(const struct mx_demo_options *options, struct mx_demo_report *report)
+int mx_demo_write(const struct mx_demo_options *options, struct mx_demo_report *report)
 {
     int rc = 0, lock = -1;
     uint64_t hash = 0;
@@ -299,7 +299,7 @@ int mx_demo_make(const struct mx_demo_options *options, struct mx_demo_report *r
     work.outcomes = mx_alloc(options->count, sizeof *work.outcomes);
     if (work.outcomes == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_demo_folder_open(options, hash, &lock));
-    rc = recordings_make(&work);
+    rc = recordings_write(&work);
     if (rc < 0) {
         /* What is there becomes a smaller corpus. If not even that can be written, the first failure says why. */
         const struct mx_error first = *mx_error_last();

@@ -48,6 +48,6 @@ struct mx_demo_report {
 uint32_t mx_demo_count_max(enum mx_language_id language, uint32_t speakers);
 
 /* Makes or completes the folder. *report is filled on failure too, with the state of the folder. */
-int mx_demo_make(const struct mx_demo_options *options, struct mx_demo_report *report);
+int mx_demo_write(const struct mx_demo_options *options, struct mx_demo_report *report);
 
 #endif

@@ -213,7 +213,7 @@ out:
 /* ---- the folder ---- */
 
 /* Makes `path` and what is missing above it. */
-static int folders_make(const char *path)
+static int folders_create(const char *path)
 {
     int rc = 0;
     char quoted[QUOTED_BYTES];
@@ -333,7 +333,7 @@ int mx_demo_folder_open(const struct mx_demo_options *options, uint64_t texts_ha
     *lock = -1;
     if (options->folder[0] == '\0')
         MX_RAISE(MX_ERR_ARGUMENT, "name a folder to make", "the name of the folder is empty");
-    MX_TRY(folders_make(options->folder));
+    MX_TRY(folders_create(options->folder));
     MX_TRY(folder_lock(options->folder, lock));
     MX_TRY(marker_read(options, texts_hash, &known));
     if (!known) {
@@ -347,7 +347,7 @@ int mx_demo_folder_open(const struct mx_demo_options *options, uint64_t texts_ha
     if (wavs == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (!known) MX_TRY(marker_write(options, texts_hash));
     MX_TRY(folder_count(options->folder, page_leftover, true, &entries, NULL)); /* from here on the folder is ours */
-    MX_TRY(folders_make(wavs));
+    MX_TRY(folders_create(wavs));
     MX_TRY(readme_write(options));
     MX_TRY(folder_count(wavs, recording_leftover, true, &entries, NULL));
     if (entries < options->count)

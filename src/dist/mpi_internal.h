@@ -143,7 +143,7 @@ bool mx_mpi_sums_run(struct mx_dist *dist); /* false: nothing happened */
 uint64_t mx_mpi_sums_pause(const struct mx_dist *dist);
 
 /* Releases what was allocated on the device of the sums; no sum is running. Called by the trainer's thread. */
-void mx_mpi_sums_leave(struct mx_dist *dist);
+void mx_mpi_sums_release(struct mx_dist *dist);
 
 /* ---- mpi_nccl.c: calls of the comm if dist->nccl is set ---- */
 int mx_mpi_nccl_begin(struct mx_dist *dist, struct mx_slice floats, int64_t count, struct mx_event *ready);

@@ -117,7 +117,7 @@ void mx_dist_device_leave(struct mx_dist *d)
     mx_nccl_close(d->nccl);
     atomic_store(&d->waiting, false);
     d->nccl = NULL;
-    mx_mpi_sums_leave(d);
+    mx_mpi_sums_release(d);
 }
 
 /* ---- sums ---- */

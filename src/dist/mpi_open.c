@@ -47,7 +47,7 @@ static void rest_end(struct mx_dist *d)
     d->clock_ns = thread_ns(d);
 }
 
-static int ask(struct mx_dist *d, struct mx_mpi_request request)
+static int request_send(struct mx_dist *d, struct mx_mpi_request request)
 {
     rest_begin(d);
     atomic_store(&d->waiting, true);
@@ -107,19 +107,19 @@ static int call_sum_finish(struct mx_comm *comm, struct mx_stream *stream)
 
 static int call_add(struct mx_comm *comm, double *values, int32_t count)
 {
-    return ask((struct mx_dist *)(void *)comm,
-               (struct mx_mpi_request){.call = MX_MPI_ADD, .data = values, .count = (size_t)count});
+    return request_send((struct mx_dist *)(void *)comm,
+                        (struct mx_mpi_request){.call = MX_MPI_ADD, .data = values, .count = (size_t)count});
 }
 
 static int call_broadcast(struct mx_comm *comm, void *bytes, size_t count, int32_t root)
 {
-    return ask((struct mx_dist *)(void *)comm,
-               (struct mx_mpi_request){.call = MX_MPI_BROADCAST, .data = bytes, .count = count, .root = root});
+    return request_send((struct mx_dist *)(void *)comm,
+                        (struct mx_mpi_request){.call = MX_MPI_BROADCAST, .data = bytes, .count = count, .root = root});
 }
 
 static int call_barrier(struct mx_comm *comm)
 {
-    return ask((struct mx_dist *)(void *)comm, (struct mx_mpi_request){.call = MX_MPI_BARRIER});
+    return request_send((struct mx_dist *)(void *)comm, (struct mx_mpi_request){.call = MX_MPI_BARRIER});
 }
 
 static void call_destroy(struct mx_comm *comm)
@@ -185,7 +185,7 @@ const char *mx_dist_supported(void)
 
 /* MPICH's mpiexec kills all ranks in the moment in which one is killed, so that none can say which one it was. It names
  * a process itself; this tells whose that is. */
-static void processes_tell(const struct mx_dist *d)
+static void processes_log(const struct mx_dist *d)
 {
     char line[PROCESSES_LINE * (MX_DIST_HOST_BYTES + 40)];
     if (d->comm.rank != 0 || strstr(mx_dist_supported(), "MPICH") == NULL) return;
@@ -236,7 +236,7 @@ int mx_mpi_open(const struct mx_dist_options *options, struct mx_dist **out)
     (void)pthread_getcpuclockid(d->thread, &d->clock); /* the thread lives: it cannot fail */
     rest_end(d);
     if (options->divide_cores) cores_divide(d);
-    processes_tell(d);
+    processes_log(d);
     *out = d;
     d = NULL;
 out:
@@ -249,7 +249,7 @@ void mx_dist_close(struct mx_dist *d)
 {
     if (d == NULL) return;
     mx_dist_device_leave(d);
-    (void)ask(d, (struct mx_mpi_request){.call = MX_MPI_CLOSE});
+    (void)request_send(d, (struct mx_mpi_request){.call = MX_MPI_CLOSE});
     pthread_join(d->thread, NULL);
     dist_release(d);
 }
@@ -261,7 +261,7 @@ int mx_dist_fail(struct mx_dist *d, int code)
     pthread_mutex_lock(&d->lock);
     d->error = error;
     pthread_mutex_unlock(&d->lock);
-    return ask(d, (struct mx_mpi_request){.call = MX_MPI_FAIL}); /* never comes back */
+    return request_send(d, (struct mx_mpi_request){.call = MX_MPI_FAIL}); /* never comes back */
 }
 
 /* ---- questions ---- */

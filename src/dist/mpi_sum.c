@@ -56,7 +56,7 @@ void mx_mpi_sums_close(struct mx_dist *d)
     for (int i = 0; i < MX_MPI_LANES; i++) mx_free(d->lanes[i].received);
 }
 
-void mx_mpi_sums_leave(struct mx_dist *d)
+void mx_mpi_sums_release(struct mx_dist *d)
 {
     pthread_mutex_lock(&d->lock); /* under it the thread has counted its last sum: it is done with all of this */
     pthread_mutex_unlock(&d->lock);
@@ -155,7 +155,7 @@ static void own_failure(struct mx_dist *d, int rc)
 }
 
 /* What copies need, at the first sum of a device whose memory is its own. */
-static int staging_take(struct mx_dist *d, struct mx_mpi_lane *lane)
+static int staging_alloc(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
     int rc = 0;
     void *host = NULL;
@@ -198,7 +198,7 @@ static void piece_begin(struct mx_dist *d, struct mx_mpi_lane *lane)
         piece_sum(d, lane);
         return;
     }
-    if (lane->staging == NULL) own_failure(d, staging_take(d, lane));
+    if (lane->staging == NULL) own_failure(d, staging_alloc(d, lane));
     lane->values = lane->staging;
     lane->stage = MX_LANE_FETCH;
     own_failure(d, mx_copy_download(d->stream, lane->staging, piece_of(lane), (size_t)lane->count * sizeof(float)));
@@ -253,7 +253,7 @@ static bool lane_run(struct mx_dist *d, struct mx_mpi_lane *lane)
 }
 
 /* Takes what is complete of all messages out of their array. Each such call of MPI looks at the network. */
-static void messages_look(struct mx_dist *d)
+static void messages_poll(struct mx_dist *d)
 {
     int done[2 * MX_MPI_LANES], count = 0;
     bool any = false;
@@ -266,7 +266,7 @@ static void messages_look(struct mx_dist *d)
 bool mx_mpi_sums_run(struct mx_dist *d)
 {
     bool moved = false;
-    messages_look(d);
+    messages_poll(d);
     for (int i = 0; i < d->lane_count; i++) {
         /* A sum has the same lane, and with it the same tag, in all ranks. */
         struct mx_mpi_lane *const lane = &d->lanes[i];

@@ -49,7 +49,7 @@ static uint64_t timeout_ns(const struct mx_dist *d)
 /* ---- the end ---- */
 
 /* Puts the name of a rank before what happened to it. */
-static void tell(const struct mx_dist *d, const struct mx_mpi_failure *f)
+static void failure_log(const struct mx_dist *d, const struct mx_mpi_failure *f)
 {
     mx_error_set(f->code, __FILE__, __LINE__, f->hint[0] != '\0' ? f->hint : NULL, "rank %d on %s: %s", (int)f->rank,
                  d->members[f->rank].host, f->message);
@@ -81,7 +81,7 @@ void mx_mpi_end(struct mx_dist *d, const struct mx_mpi_failure *f)
     if (f->told || (d->comm.rank != 0 && f->rank != 0 && taken(d, f, 0, 1, TAKE_NS))) {
         mx_clock_sleep_ns(END_NS); /* whoever tells it ends this process, too */
     } else {
-        tell(d, f);
+        failure_log(d, f);
         told = *f;
         told.told = 1;
         (void)taken(d, &told, 0, d->comm.size, TOLD_NS);
@@ -192,7 +192,7 @@ static void beats_run(struct mx_dist *d, uint64_t now_ns)
         "watching the ranks");
 }
 
-static void progress_look(struct mx_dist *d, uint64_t now_ns)
+static void progress_check(struct mx_dist *d, uint64_t now_ns)
 {
     struct mx_mpi_watch *const w = &d->watch;
     const uint64_t ticks = atomic_load(&d->ticks);
@@ -213,7 +213,7 @@ void mx_mpi_watch_run(struct mx_dist *d)
     if (complete) mx_mpi_end(d, &w->failure);
     const uint64_t now_ns = mx_clock_ns();
     beats_run(d, now_ns);
-    progress_look(d, now_ns);
+    progress_check(d, now_ns);
 }
 
 /* A rank that ends all does not go before the others know: its word is here already, if there is one. */

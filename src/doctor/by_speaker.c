@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "myxtts/error.h"
 
-int mx_doctor_by_speaker_make(const struct mx_manifest *manifest, bool (*takes)(const void *context, uint32_t row),
-                              const void *context, struct mx_doctor_by_speaker *out)
+int mx_doctor_by_speaker_build(const struct mx_manifest *manifest, bool (*takes)(const void *context, uint32_t row),
+                               const void *context, struct mx_doctor_by_speaker *out)
 {
     const uint32_t rows = manifest->utterance_count, speakers = manifest->speaker_count;
     out->count = 0;

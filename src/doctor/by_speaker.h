@@ -20,8 +20,8 @@ struct mx_doctor_by_speaker {
 };
 
 /* The rows that `takes` wants. To be released also after a failure. */
-int mx_doctor_by_speaker_make(const struct mx_manifest *manifest, bool (*takes)(const void *context, uint32_t row),
-                              const void *context, struct mx_doctor_by_speaker *out);
+int mx_doctor_by_speaker_build(const struct mx_manifest *manifest, bool (*takes)(const void *context, uint32_t row),
+                               const void *context, struct mx_doctor_by_speaker *out);
 void mx_doctor_by_speaker_release(struct mx_doctor_by_speaker *by);
 
 #endif

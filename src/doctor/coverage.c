@@ -194,7 +194,7 @@ static bool is_plain(const char *text, enum mx_language_id language)
     return true;
 }
 
-static int text_take(void *context, const char *text, size_t length)
+static int sentence_add(void *context, const char *text, size_t length)
 {
     struct work *const work = context;
     (void)length;
@@ -233,7 +233,7 @@ static int reference_read(struct work *work, const char *text, size_t length)
         &(struct mx_progress_options){.title = "Reading the language", .unit = "sentences", .total = total},
         &work->progress));
     for (uint32_t i = 0; i < coverage->language_count; i++) MX_TRY(grammar_read(work, &coverage->languages[i]));
-    MX_TRY(mx_doctor_text_sentences(text, length, text_take, work));
+    MX_TRY(mx_doctor_text_sentences(text, length, sentence_add, work));
 out:
     mx_progress_finish(work->progress);
     return rc;
@@ -326,8 +326,8 @@ int mx_doctor_text_check(const char *path)
     return rc;
 }
 
-int mx_doctor_coverage_make(const struct mx_check_report *report, const struct mx_row_options *row, const char *text,
-                            struct mx_doctor_coverage *out)
+int mx_doctor_coverage_compute(const struct mx_check_report *report, const struct mx_row_options *row, const char *text,
+                               struct mx_doctor_coverage *out)
 {
     int rc = 0;
     char *content = NULL;

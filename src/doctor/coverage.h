@@ -88,8 +88,8 @@ struct mx_doctor_coverage {
 
 /* `row` is how the report's rows were read. `text`: NULL, or a text file: one sentence a line, or running text. Reads the
  * reference with a progress bar. *out needs no release after a failure. */
-int mx_doctor_coverage_make(const struct mx_check_report *report, const struct mx_row_options *row, const char *text,
-                            struct mx_doctor_coverage *out);
+int mx_doctor_coverage_compute(const struct mx_check_report *report, const struct mx_row_options *row, const char *text,
+                               struct mx_doctor_coverage *out);
 /* Whether that text file can be read: better known before minutes are spent. */
 int mx_doctor_text_check(const char *path);
 void mx_doctor_coverage_release(struct mx_doctor_coverage *coverage);

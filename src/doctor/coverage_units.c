@@ -97,7 +97,7 @@ static int stream_push(struct mx_doctor_sentences *set, size_t *used, uint32_t v
 }
 
 /* Writes the sounds of a row to the stream: pauses (0) at both ends and between, UINT32_MAX for a break. */
-static int stream_make(struct mx_doctor_sentences *set, const uint32_t *symbols, size_t count, size_t *used)
+static int stream_build(struct mx_doctor_sentences *set, const uint32_t *symbols, size_t count, size_t *used)
 {
     int rc = 0;
     uint32_t codes[SOUND_CODES], number;
@@ -142,13 +142,13 @@ static int number_compare(const void *left, const void *right)
 }
 
 /* Replaces the stream by the units of the row in the order of their numbers. *print: a hash of its sounds. */
-static int units_make(struct mx_doctor_sentences *set, const uint32_t *symbols, size_t count, size_t *used,
-                      uint64_t *print)
+static int units_build(struct mx_doctor_sentences *set, const uint32_t *symbols, size_t count, size_t *used,
+                       uint64_t *print)
 {
     int rc = 0;
     uint32_t unit;
     size_t sounds = 0;
-    MX_TRY(stream_make(set, symbols, count, &sounds));
+    MX_TRY(stream_build(set, symbols, count, &sounds));
     *used = sounds;
     *print = 0;
     for (size_t i = 0; i < sounds; i++) {
@@ -176,7 +176,7 @@ int mx_doctor_sentences_count(struct mx_doctor_sentences *set, const uint32_t *s
     size_t used = 0;
     uint64_t print;
     uint32_t number;
-    MX_TRY(units_make(set, symbols, count, &used, &print));
+    MX_TRY(units_build(set, symbols, count, &used, &print));
     MX_TRY(mx_doctor_map_number(&set->prints, print, &number));
     for (size_t i = 0; i < used; i++) {
         struct mx_doctor_tally *const tally = &set->tallies[set->stream[i]];
@@ -194,7 +194,7 @@ int mx_doctor_sentences_add(struct mx_doctor_sentences *set, const struct mx_doc
     size_t used = 0;
     struct mx_doctor_sentence made = *sentence;
     made.sounds = (uint32_t)mx_rate_sounds(symbols, count);
-    MX_TRY(units_make(set, symbols, count, &used, &made.print));
+    MX_TRY(units_build(set, symbols, count, &used, &made.print));
     made.text = mx_arena_strdup(&set->arena, sentence->text);
     struct mx_doctor_use *const uses = mx_arena_alloc(&set->arena, used, sizeof *uses);
     if (uses == NULL || made.text == NULL) MX_TRY(MX_ERR_NO_MEMORY);

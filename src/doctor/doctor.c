@@ -72,11 +72,11 @@ static int rows_read(const char *path, const struct mx_doctor_options *options, 
 {
     int rc = 0;
     struct mx_check_options check = options->check;
-    MX_TRY(mx_doctor_ear_create(&doctor->ear));
-    check.listener = mx_doctor_ear_listener(doctor->ear);
+    MX_TRY(mx_doctor_meter_create(&doctor->ear));
+    check.listener = mx_doctor_meter_listener(doctor->ear);
     check.manifest.stop = options->stop;
     MX_TRY(mx_check_run(path, &check, &doctor->report));
-    doctor->sounds = mx_doctor_ear_sounds(doctor->ear);
+    doctor->sounds = mx_doctor_meter_sounds(doctor->ear);
     MX_TRY(mx_doctor_sounds_summarise(&doctor->report, doctor->sounds, &doctor->summary));
     MX_TRY(spread_measure(doctor));
 out:
@@ -100,7 +100,7 @@ static int base_choose(struct mx_doctor *doctor)
     return 0;
 }
 
-static int voice_ask(const struct mx_doctor_options *options, struct mx_doctor *doctor)
+static int voice_score(const struct mx_doctor_options *options, struct mx_doctor *doctor)
 {
     int rc = 0;
     const struct mx_doctor_scores_options wanted = {
@@ -114,7 +114,7 @@ static int voice_ask(const struct mx_doctor_options *options, struct mx_doctor *
     else
         doctor->judge = MX_DOCTOR_JUDGED;
     if (doctor->judge != MX_DOCTOR_JUDGED) goto out;
-    rc = mx_doctor_scores_make(&doctor->report, &options->check.row, &wanted, &doctor->scores);
+    rc = mx_doctor_scores_compute(&doctor->report, &options->check.row, &wanted, &doctor->scores);
     if (rc == MX_ERR_INTERRUPTED) {
         mx_error_clear();
         rc = 0;
@@ -122,7 +122,7 @@ static int voice_ask(const struct mx_doctor_options *options, struct mx_doctor *
         doctor->interrupted = true;
     }
     if (rc < 0 || doctor->judge != MX_DOCTOR_JUDGED) goto out;
-    MX_TRY(mx_doctor_people_make(&doctor->report, &doctor->scores, &doctor->people));
+    MX_TRY(mx_doctor_people_compute(&doctor->report, &doctor->scores, &doctor->people));
     MX_TRY(mx_doctor_scores_judge(&doctor->report, &doctor->scores, &doctor->findings));
     MX_TRY(mx_doctor_people_judge(&doctor->report, &doctor->scores, &doctor->findings));
 out:
@@ -181,12 +181,12 @@ int mx_doctor_examine(const char *path, const struct mx_doctor_options *options,
     MX_TRY(voice_check(options->voice));
     if (options->text != NULL) MX_TRY(mx_doctor_text_check(options->text));
     MX_TRY(rows_read(path, options, out));
-    MX_TRY(voice_ask(options, out));
+    MX_TRY(voice_score(options, out));
     MX_TRY(mx_doctor_sounds_judge(&out->report, out->sounds, &out->findings));
     MX_TRY(mx_doctor_twins_judge(&out->report, out->sounds, &out->findings));
     if (stopped(options->stop)) out->interrupted = true;
     if (!out->interrupted) {
-        MX_TRY(mx_doctor_coverage_make(&out->report, &options->check.row, options->text, &out->coverage));
+        MX_TRY(mx_doctor_coverage_compute(&out->report, &options->check.row, options->text, &out->coverage));
         if (options->record > 0) MX_TRY(mx_doctor_record_choose(&out->coverage, options->record, &out->records));
     }
     MX_TRY(suspects_gather(out));
@@ -203,7 +203,7 @@ void mx_doctor_release(struct mx_doctor *doctor)
     mx_doctor_coverage_release(&doctor->coverage);
     mx_doctor_people_release(&doctor->people);
     mx_doctor_scores_release(&doctor->scores);
-    mx_doctor_ear_destroy(doctor->ear);
+    mx_doctor_meter_destroy(doctor->ear);
     mx_check_release(&doctor->report);
     *doctor = (struct mx_doctor){0};
 }
@@ -223,7 +223,7 @@ static void finding_append(struct mx_string *out, const struct mx_doctor *doctor
     mx_string_append(out, "%s\t%.3g\t%.6g\t%.6g\t", mx_doctor_finding_name(finding->kind), finding->badness,
                      finding->value, finding->limit);
     mx_string_append_field(out, row->audio, '\t');
-    if (mx_doctor_finding_say(&words, MX_WORDS_ENGLISH, finding) < 0)
+    if (mx_doctor_finding_format(&words, MX_WORDS_ENGLISH, finding) < 0)
         out->failure = words.failure;
     else
         mx_string_append_field(out, words.data, '\n');

@@ -63,7 +63,7 @@ struct mx_doctor_suspect {
 
 struct mx_doctor {
     struct mx_check_report report;
-    struct mx_doctor_ear *ear;
+    struct mx_doctor_meter *ear;
     const struct mx_doctor_sound *sounds; /* [utterances] */
     struct mx_doctor_sound_summary summary;
     double level_spread_db; /* between the levels that a tenth of the good rows is below, and above */

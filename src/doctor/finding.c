@@ -67,10 +67,10 @@ void mx_doctor_finding_numbers(const struct mx_doctor_finding *finding, char val
     snprintf(limit, MX_DOCTOR_NUMBER_BYTES, "%.*f", kinds[finding->kind].digits, finding->limit);
 }
 
-int mx_doctor_finding_say(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding)
+int mx_doctor_finding_format(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding)
 {
     char value[MX_DOCTOR_NUMBER_BYTES], limit[MX_DOCTOR_NUMBER_BYTES];
     mx_doctor_finding_numbers(finding, value, limit);
-    return mx_catalogue_say(out, language, kinds[finding->kind].text,
-                            (const char *const[]){value, limit, finding->text});
+    return mx_catalogue_format(out, language, kinds[finding->kind].text,
+                               (const char *const[]){value, limit, finding->text});
 }

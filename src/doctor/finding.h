@@ -74,6 +74,6 @@ const char *mx_doctor_finding_template(enum mx_doctor_finding_kind kind);
 void mx_doctor_finding_numbers(const struct mx_doctor_finding *finding, char value[MX_DOCTOR_NUMBER_BYTES],
                                char limit[MX_DOCTOR_NUMBER_BYTES]);
 /* Appends the finding in words. */
-int mx_doctor_finding_say(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding);
+int mx_doctor_finding_format(struct mx_string *out, enum mx_words language, const struct mx_doctor_finding *finding);
 
 #endif

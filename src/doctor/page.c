@@ -40,10 +40,10 @@ static void words_put(enum mx_words language, struct mx_string *out)
     for (int i = 1; i < MX_REJECT_COUNT; i++) {
         const char *const name = mx_reject_name((enum mx_reject)i);
         snprintf(key, sizeof key, "reject %s", name);
-        mx_json_string(out, key, mx_page_word_say(language, name));
+        mx_json_string(out, key, mx_page_word_get(language, name));
     }
     for (size_t i = 0; i < sizeof borrowed / sizeof *borrowed; i++)
-        mx_json_string(out, borrowed[i], mx_page_word_say(language, borrowed[i]));
+        mx_json_string(out, borrowed[i], mx_page_word_get(language, borrowed[i]));
     mx_json_end(out, '}');
 }
 
@@ -395,7 +395,7 @@ int mx_doctor_page_write(const struct mx_doctor *doctor, const struct mx_doctor_
                      "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
                      "<script type=\"application/json\" id=\"doctor\">",
                      mx_words_codes[options->language], options->language == MX_WORDS_PERSIAN ? "rtl" : "ltr",
-                     (const char *)mx_doctor_page_style, mx_page_word_say(options->language, "no_script"));
+                     (const char *)mx_doctor_page_style, mx_page_word_get(options->language, "no_script"));
     const int rc = data_put(doctor, options, out);
     if (rc < 0) return rc;
     mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_doctor_page_script);

@@ -56,7 +56,8 @@ static char sign_of(double value)
     return signs[value <= 0 || isnan(value) ? 0 : value >= 1 ? LEVELS : (int)lround(value * LEVELS)];
 }
 
-static int mel_make(struct mx_doctor_artist *artist, const float *samples, size_t count, float **mel, int64_t *frames)
+static int mel_compute(struct mx_doctor_artist *artist, const float *samples, size_t count, float **mel,
+                       int64_t *frames)
 {
     int rc = 0;
     const int32_t offsets[] = {0, (int32_t)count};
@@ -115,7 +116,7 @@ static int pictures_put(struct mx_doctor_artist *artist, const float *samples, s
     char *signs = NULL;
     int64_t frames = 0;
     const size_t bands = (size_t)mx_recipe_default.bands;
-    MX_TRY(mel_make(artist, samples, count, &mel, &frames));
+    MX_TRY(mel_compute(artist, samples, count, &mel, &frames));
     const int64_t columns = frames < MX_DOCTOR_PAGE_BOUNDS ? frames : MX_DOCTOR_PAGE_BOUNDS;
     signs = mx_alloc((size_t)columns * bands + 1, 1);
     if (signs == NULL) MX_TRY(MX_ERR_NO_MEMORY);

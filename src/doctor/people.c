@@ -31,8 +31,8 @@ static double pitch_of(const uint32_t *bins, uint64_t all, double share)
     return 0;
 }
 
-int mx_doctor_people_make(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
-                          struct mx_doctor_people *out)
+int mx_doctor_people_compute(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                             struct mx_doctor_people *out)
 {
     *out = (struct mx_doctor_people){.count = report->speaker_count};
     out->list = mx_alloc(report->speaker_count, sizeof *out->list);
@@ -119,7 +119,7 @@ static int clouds_usual(struct clouds *c)
     struct mx_doctor_by_speaker by = {0};
     double *const sorted = mx_alloc(c->scores->count, sizeof *sorted);
     if (sorted == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_doctor_by_speaker_make(c->report->manifest, is_measured, c, &by));
+    MX_TRY(mx_doctor_by_speaker_build(c->report->manifest, is_measured, c, &by));
     for (uint32_t s = 0; s < c->report->manifest->speaker_count; s++) {
         const uint32_t begin = by.first[s], count = by.first[s + 1] - begin;
         for (uint32_t i = 0; i < count; i++) sorted[i] = c->distances[by.rows[begin + i]];

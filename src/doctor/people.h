@@ -38,8 +38,8 @@ struct mx_doctor_people {
 };
 
 /* From what was heard while the rows were scored. */
-int mx_doctor_people_make(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
-                          struct mx_doctor_people *out);
+int mx_doctor_people_compute(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
+                             struct mx_doctor_people *out);
 void mx_doctor_people_release(struct mx_doctor_people *people);
 
 /* Adds the findings OTHER_SPEAKER (nearer to another speaker of the corpus) and OTHER_VOICE (far from all other rows of

@@ -93,7 +93,7 @@ static void heap_pop(struct choice *choice)
 }
 
 /* Candidates that the corpus does not have, the first of those with the same words. */
-static int heap_make(struct choice *choice)
+static int heap_build(struct choice *choice)
 {
     int rc = 0;
     uint32_t number;
@@ -113,7 +113,7 @@ out:
 }
 
 /* The best sentence, which is taken from the heap; NULL: none adds anything. */
-static const struct mx_doctor_sentence *heap_take(struct choice *choice)
+static const struct mx_doctor_sentence *heap_best(struct choice *choice)
 {
     while (choice->bids > 0) {
         struct bid *const top = &choice->heap[0];
@@ -143,7 +143,7 @@ static int gain_compare(const void *left, const void *right)
     return strcmp(a->unit->name, b->unit->name);
 }
 
-static int record_make(struct choice *choice, const struct mx_doctor_sentence *sentence, struct mx_doctor_record *out)
+static int record_build(struct choice *choice, const struct mx_doctor_sentence *sentence, struct mx_doctor_record *out)
 {
     int rc = 0;
     *out = (struct mx_doctor_record){.language = choice->language->language,
@@ -185,7 +185,7 @@ static int choice_start(struct choice *choice)
         if (unit->supply == MX_DOCTOR_MISSING || unit->supply == MX_DOCTOR_RARE)
             choice->needs[i] = enough > share ? enough : share;
     }
-    MX_TRY(heap_make(choice));
+    MX_TRY(heap_build(choice));
 out:
     return rc;
 }
@@ -196,9 +196,9 @@ static int language_choose(const struct mx_doctor_language *language, uint32_t c
     struct choice choice = {.language = language, .set = language->sentences};
     MX_TRY(choice_start(&choice));
     for (uint32_t i = 0; i < count; i++) {
-        const struct mx_doctor_sentence *const sentence = heap_take(&choice);
+        const struct mx_doctor_sentence *const sentence = heap_best(&choice);
         if (sentence == NULL) break;
-        MX_TRY(record_make(&choice, sentence, &out->items[out->count++]));
+        MX_TRY(record_build(&choice, sentence, &out->items[out->count++]));
     }
 out:
     mx_free(choice.counts);

@@ -55,7 +55,8 @@ out:
 
 /* ---- one row ---- */
 
-static int words_keep(const struct mx_doctor_heard *h, const struct mx_cut_path *path, struct mx_doctor_score *score)
+static int words_keep(const struct mx_doctor_batch_row *h, const struct mx_cut_path *path,
+                      struct mx_doctor_score *score)
 {
     const float second = (float)mx_recipe_default.hop / (float)mx_recipe_default.rate;
     const size_t words = (size_t)h->text.word_count;
@@ -81,7 +82,7 @@ static int words_keep(const struct mx_doctor_heard *h, const struct mx_cut_path 
     return 0;
 }
 
-static int row_score(const struct mx_doctor_heard *h, double usual, struct mx_doctor_score *score)
+static int row_score(const struct mx_doctor_batch_row *h, double usual, struct mx_doctor_score *score)
 {
     const struct mx_doctor_reading reading = {.text = &h->text, .means = h->means};
     struct mx_cut_path path = {0};
@@ -100,7 +101,7 @@ static void rows_score(void *context, int64_t begin, int64_t end, int worker)
     struct work *const w = context;
     (void)worker;
     for (int64_t i = begin; i < end && !mx_first_error_failed(&w->failure); i++) {
-        const struct mx_doctor_heard *const h = &w->batch.rows[i];
+        const struct mx_doctor_batch_row *const h = &w->batch.rows[i];
         if (h->unscored == MX_DOCTOR_SCORED && row_score(h, w->batch.usual, &w->scores->rows[h->row]) < 0)
             mx_first_error_keep(&w->failure);
     }
@@ -108,7 +109,7 @@ static void rows_score(void *context, int64_t begin, int64_t end, int worker)
 
 /* ---- people ---- */
 
-static void pitch_count(struct work *w, const struct mx_doctor_heard *h)
+static void pitch_count(struct work *w, const struct mx_doctor_batch_row *h)
 {
     uint32_t *const bins = w->scores->pitch[w->report->manifest->utterances[h->row].speaker];
     const double step = log(MX_DOCTOR_PITCH_STEP);
@@ -148,13 +149,13 @@ static int batch_score(struct work *w, uint32_t first, uint32_t count)
 {
     int rc = 0;
     MX_TRY(mx_doctor_session_asked(&w->ear));
-    MX_TRY(mx_doctor_batch_hear(&w->ear, &w->batch, w->good.rows + first, count));
+    MX_TRY(mx_doctor_batch_listen(&w->ear, &w->batch, w->good.rows + first, count));
     MX_TRY(mx_doctor_batch_read(&w->ear, &w->batch));
     mx_pool_for(w->ear.pool, count, 1, rows_score, w);
     MX_TRY(mx_first_error_raise(&w->failure));
     MX_TRY(mx_doctor_rivals_compare(&w->ear, &w->batch, w->scores));
     for (uint32_t i = 0; i < count; i++) {
-        const struct mx_doctor_heard *const h = &w->batch.rows[i];
+        const struct mx_doctor_batch_row *const h = &w->batch.rows[i];
         struct mx_doctor_score *const score = &w->scores->rows[h->row];
         score->unscored = h->unscored;
         w->scores->scored += h->unscored == MX_DOCTOR_SCORED;
@@ -181,11 +182,11 @@ static int scores_open(struct work *w)
     for (uint32_t i = 0; i < s->count; i++)
         s->rows[i] =
             (struct mx_doctor_score){.unscored = MX_DOCTOR_UNSCORED_REJECTED, .better = -1, .better_by = -INFINITY};
-    return mx_doctor_by_speaker_make(m, is_good, w->report, &w->good);
+    return mx_doctor_by_speaker_build(m, is_good, w->report, &w->good);
 }
 
-int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_row_options *row,
-                          const struct mx_doctor_scores_options *options, struct mx_doctor_scores *out)
+int mx_doctor_scores_compute(const struct mx_check_report *report, const struct mx_row_options *row,
+                             const struct mx_doctor_scores_options *options, struct mx_doctor_scores *out)
 {
     struct mx_progress_options line = {.title = "Scoring", .unit = "rows", .delay_ns = PROGRESS_NS};
     struct work w = {.report = report, .scores = out};

@@ -113,8 +113,8 @@ int mx_doctor_voice_fit(const char *voice, const struct mx_check_report *report,
 
 /* Scores every good row of the report, which must have been made with `row`. Bad rows are not a failure. *out needs no
  * release after a failure. */
-int mx_doctor_scores_make(const struct mx_check_report *report, const struct mx_row_options *row,
-                          const struct mx_doctor_scores_options *options, struct mx_doctor_scores *out);
+int mx_doctor_scores_compute(const struct mx_check_report *report, const struct mx_row_options *row,
+                             const struct mx_doctor_scores_options *options, struct mx_doctor_scores *out);
 void mx_doctor_scores_release(struct mx_doctor_scores *scores);
 
 /* Adds the findings TEXT_MISMATCH, MISSING_WORDS, EXTRA_SOUND and OTHER_ROW. */

@@ -96,7 +96,7 @@ struct loading {
     struct mx_first_error failure;
 };
 
-static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_heard *h)
+static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_batch_row *h)
 {
     const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
     const enum mx_language_id language = ear->report->list[h->row].language;
@@ -117,7 +117,7 @@ static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_heard
     return rc;
 }
 
-static int row_load(const struct mx_doctor_session *ear, int worker, struct mx_doctor_heard *h)
+static int row_load(const struct mx_doctor_session *ear, int worker, struct mx_doctor_batch_row *h)
 {
     const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
     struct mx_row row = {.sounds = ear->report->list[h->row].sounds};
@@ -146,13 +146,13 @@ static void rows_load(void *context, int64_t begin, int64_t end, int worker)
 
 /* ---- the device ---- */
 
-static void heard_clear(struct mx_doctor_heard *h)
+static void heard_clear(struct mx_doctor_batch_row *h)
 {
     mx_cut_text_release(&h->text);
     mx_free(h->samples);
     mx_free(h->levels);
     mx_free(h->columns);
-    *h = (struct mx_doctor_heard){0};
+    *h = (struct mx_doctor_batch_row){0};
 }
 
 static int floats_reserve(float **array, size_t *room, size_t count)
@@ -179,7 +179,7 @@ static int frames_reserve(struct mx_doctor_batch *b, size_t frames, size_t bands
 }
 
 /* Level of each frame, which is centred on its sample. */
-static int levels_measure(struct mx_doctor_heard *h)
+static int levels_measure(struct mx_doctor_batch_row *h)
 {
     const int64_t hop = mx_recipe_default.hop;
     h->levels = mx_alloc((size_t)h->sound.frames + 1, sizeof *h->levels);
@@ -195,7 +195,7 @@ static int levels_measure(struct mx_doctor_heard *h)
 }
 
 /* Mel and pitch of all rows; rows that could not be read have no frames. */
-static int features_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+static int features_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     int32_t offsets[MX_DOCTOR_BATCH_ROWS + 1] = {0}, count = 0;
     struct mx_extract_features features;
@@ -205,7 +205,7 @@ static int features_make(struct mx_doctor_session *ear, struct mx_doctor_batch *
     if (samples == 0) return 0;
     MX_TRY(floats_reserve(&b->audio, &b->audio_room, samples));
     for (uint32_t i = 0; i < b->count; i++) {
-        struct mx_doctor_heard *const h = &b->rows[i];
+        struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->count == 0) continue;
         memcpy(b->audio + offsets[count], h->samples, h->count * sizeof *h->samples);
         offsets[count + 1] = offsets[count] + (int32_t)h->count;
@@ -217,7 +217,7 @@ static int features_make(struct mx_doctor_session *ear, struct mx_doctor_batch *
     MX_TRY(mx_extract_read(ear->extract, ear->stream, b->mel, NULL, b->pitch));
     const int32_t *frames = mx_extract_frames(ear->extract);
     for (uint32_t i = 0; i < b->count; i++) {
-        struct mx_doctor_heard *const h = &b->rows[i];
+        struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->count == 0) continue;
         h->sound = (struct mx_doctor_frames){.mel = b->mel + (size_t)frames[0] * ear->bands,
                                              .frames = frames[1] - frames[0],
@@ -233,23 +233,23 @@ out:
 }
 
 /* Who is heard in each row, and the means of these over the rows of each speaker. */
-static int vectors_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+static int vectors_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
 {
     const struct mx_utterance *const all = ear->report->manifest->utterances;
-    struct mx_cut_hearing hearings[MX_DOCTOR_BATCH_ROWS];
+    struct mx_cut_clip hearings[MX_DOCTOR_BATCH_ROWS];
     int32_t count = 0;
     int rc = 0;
     memset(b->vectors, 0, 2 * MX_DOCTOR_BATCH_ROWS * ear->width * sizeof *b->vectors);
     for (uint32_t i = 0; i < b->count; i++) {
-        struct mx_doctor_heard *const h = &b->rows[i];
+        struct mx_doctor_batch_row *const h = &b->rows[i];
         h->vector = b->vectors + (size_t)i * ear->width;
         h->speaker = b->vectors + (MX_DOCTOR_BATCH_ROWS + (size_t)i) * ear->width;
         if (h->sound.frames == 0) continue;
         const int32_t frames = h->sound.frames < LISTEN_FRAMES ? h->sound.frames : LISTEN_FRAMES;
         hearings[count++] =
-            (struct mx_cut_hearing){.mel = h->sound.mel + (size_t)((h->sound.frames - frames) / 2) * ear->bands,
-                                    .frames = frames,
-                                    .vector = h->vector};
+            (struct mx_cut_clip){.mel = h->sound.mel + (size_t)((h->sound.frames - frames) / 2) * ear->bands,
+                                 .frames = frames,
+                                 .vector = h->vector};
     }
     MX_TRY(mx_cut_encoder_listen(ear->encoder, hearings, count));
     for (uint32_t i = 0; i < b->count; i++) {
@@ -266,7 +266,8 @@ out:
     return rc;
 }
 
-int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *b, const uint32_t *rows, uint32_t count)
+int mx_doctor_batch_listen(struct mx_doctor_session *ear, struct mx_doctor_batch *b, const uint32_t *rows,
+                           uint32_t count)
 {
     struct loading loading = {.ear = ear, .batch = b};
     int rc = 0;
@@ -281,8 +282,8 @@ int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *
     for (uint32_t i = 0; i < count; i++) b->rows[i].row = rows[i];
     mx_pool_for(ear->pool, count, 1, rows_load, &loading);
     MX_TRY(mx_first_error_raise(&loading.failure));
-    MX_TRY(features_make(ear, b));
-    MX_TRY(vectors_make(ear, b));
+    MX_TRY(features_compute(ear, b));
+    MX_TRY(vectors_compute(ear, b));
 out:
     return rc;
 }
@@ -299,14 +300,14 @@ static int sequences_read(struct mx_doctor_session *ear, const struct mx_cut_seq
     return 0;
 }
 
-static int means_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t *tokens)
+static int means_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t *tokens)
 {
     struct mx_cut_sequence *sequences = NULL;
     int32_t units = 0, count = 0;
     size_t at = 0;
     int rc = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        const struct mx_doctor_heard *const h = &b->rows[i];
+        const struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->unscored != MX_DOCTOR_SCORED) continue;
         at += (size_t)h->text.token_count;
         units += h->text.unit_count;
@@ -318,7 +319,7 @@ static int means_make(struct mx_doctor_session *ear, struct mx_doctor_batch *b, 
     if (sequences == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     at = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        struct mx_doctor_heard *const h = &b->rows[i];
+        struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->unscored != MX_DOCTOR_SCORED) continue;
         h->means = b->means + at * ear->bands;
         at += (size_t)h->text.token_count;
@@ -339,7 +340,7 @@ out:
 /* ---- adapting means ---- */
 
 /* Adds the frames of a row that are in words. */
-static void row_add(const struct mx_doctor_heard *h, struct mx_cut_adapt *adapt)
+static void row_add(const struct mx_doctor_batch_row *h, struct mx_cut_adapt *adapt)
 {
     for (int32_t f = 0; f < h->sound.frames; f++)
         if (h->columns[f] >= 0)
@@ -415,7 +416,7 @@ static int quiet_collect(const struct mx_doctor_session *ear, const struct mx_do
     return 0;
 }
 
-static int codes_make(const struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
+static int codes_compute(const struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
 {
     const struct mx_normaliser *const n = &mx_checkpoint_state(ear->voice->checkpoint)->normaliser;
     const size_t count = tokens < SAMPLE_ROWS ? tokens : SAMPLE_ROWS;
@@ -444,7 +445,7 @@ struct judging {
     struct mx_first_error failure;
 };
 
-static int row_judge(struct mx_doctor_heard *h, const struct mx_doctor_codes *codes)
+static int row_judge(struct mx_doctor_batch_row *h, const struct mx_doctor_codes *codes)
 {
     const struct mx_doctor_reading reading = {.text = &h->text, .means = h->means};
     mx_doctor_frames_judge(&h->sound, codes);
@@ -472,7 +473,7 @@ static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b,
     double scores[MX_DOCTOR_BATCH_ROWS];
     size_t count = 0;
     int rc = 0;
-    MX_TRY(codes_make(ear, b, tokens));
+    MX_TRY(codes_compute(ear, b, tokens));
     mx_pool_for(ear->pool, b->count, 1, rows_judge, &judging);
     MX_TRY(mx_first_error_raise(&judging.failure));
     for (uint32_t i = 0; i < b->count; i++)
@@ -487,7 +488,7 @@ int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *
 {
     size_t tokens;
     int rc = 0;
-    MX_TRY(means_make(ear, b, &tokens));
+    MX_TRY(means_compute(ear, b, &tokens));
     if (tokens == 0) goto out;
     MX_TRY(batch_judge(ear, b, tokens));
     for (int i = 0; i < ADAPT_ROUNDS; i++) {

@@ -42,7 +42,7 @@ void mx_doctor_session_close(struct mx_doctor_session *ear);
 int mx_doctor_session_asked(const struct mx_doctor_session *ear);
 
 /* A row of a batch. */
-struct mx_doctor_heard {
+struct mx_doctor_batch_row {
     uint32_t row; /* in the manifest */
     enum mx_doctor_unscored unscored;
     float *samples;
@@ -59,7 +59,7 @@ struct mx_doctor_heard {
 };
 
 struct mx_doctor_batch {
-    struct mx_doctor_heard *rows; /* [MX_DOCTOR_BATCH_ROWS] */
+    struct mx_doctor_batch_row *rows; /* [MX_DOCTOR_BATCH_ROWS] */
     uint32_t count;
     float *audio, *mel, *pitch, *other, *quiet, *vectors, *means; /* that the rows point into */
     size_t audio_room, frame_room, means_room;
@@ -68,8 +68,8 @@ struct mx_doctor_batch {
 };
 
 /* Reads rows of the manifest, of which the check said that they are good: sounds, vectors and texts. */
-int mx_doctor_batch_hear(struct mx_doctor_session *ear, struct mx_doctor_batch *batch, const uint32_t *rows,
-                         uint32_t count);
+int mx_doctor_batch_listen(struct mx_doctor_session *ear, struct mx_doctor_batch *batch, const uint32_t *rows,
+                           uint32_t count);
 /* Then: the means of their texts, adapted to the speakers; codes; what codes say of all frames; and the scores. */
 int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *batch);
 void mx_doctor_batch_release(struct mx_doctor_batch *batch);

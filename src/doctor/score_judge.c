@@ -46,7 +46,7 @@ int mx_doctor_scores_deviate(const struct mx_check_report *report, struct mx_doc
     double *const values = mx_alloc(scores->count, sizeof *values);
     int rc = 0;
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_doctor_by_speaker_make(report->manifest, is_scored, scores, &by));
+    MX_TRY(mx_doctor_by_speaker_build(report->manifest, is_scored, scores, &by));
     const struct mx_robust all = usual_of(scores, by.rows, by.count, values);
     for (uint32_t s = 0; s < report->manifest->speaker_count; s++) {
         const uint32_t begin = by.first[s], end = by.first[s + 1];

@@ -41,10 +41,10 @@ static int candidate_compare(const void *a, const void *b)
 /* Rows of the batch whose texts row `i` is compared with. */
 static size_t candidates_choose(const struct mx_doctor_batch *b, uint32_t i, struct candidate *out)
 {
-    const struct mx_doctor_heard *const own = &b->rows[i];
+    const struct mx_doctor_batch_row *const own = &b->rows[i];
     size_t count = 0, near = 0;
     for (uint32_t k = 0; k < b->count; k++) {
-        const struct mx_doctor_heard *const h = &b->rows[k];
+        const struct mx_doctor_batch_row *const h = &b->rows[k];
         if (k == i || h->unscored != MX_DOCTOR_SCORED || strcmp(h->text.source, own->text.source) == 0) continue;
         const bool neighbour = (k > i ? k - i : i - k) <= NEIGHBOURS;
         near += neighbour;
@@ -57,13 +57,13 @@ static size_t candidates_choose(const struct mx_doctor_batch *b, uint32_t i, str
 static int row_compare(const struct comparing *c, uint32_t i)
 {
     struct candidate candidates[MX_DOCTOR_BATCH_ROWS];
-    const struct mx_doctor_heard *const h = &c->batch->rows[i];
+    const struct mx_doctor_batch_row *const h = &c->batch->rows[i];
     struct mx_doctor_score *const result = &c->scores->rows[h->row];
     const size_t count = candidates_choose(c->batch, i, candidates);
     double best = -INFINITY;
     uint32_t best_row = 0;
     for (size_t k = 0; k < count; k++) {
-        const struct mx_doctor_heard *const other = &c->batch->rows[candidates[k].row];
+        const struct mx_doctor_batch_row *const other = &c->batch->rows[candidates[k].row];
         const struct mx_doctor_reading reading = {.text = &other->text, .means = other->means};
         double score;
         const int rc = mx_doctor_align_all(&h->sound, &reading, &score, NULL);
@@ -92,7 +92,7 @@ int mx_doctor_rivals_compare(struct mx_doctor_session *ear, const struct mx_doct
     struct comparing c = {.batch = b, .scores = scores};
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->count; i++) {
-        const struct mx_doctor_heard *const h = &b->rows[i];
+        const struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->unscored != MX_DOCTOR_SCORED || (h->score >= b->usual - BELOW_USUAL && h->score >= LOW)) continue;
         uint32_t at = count++;
         for (; at > 0 && b->rows[c.rows[at - 1]].score > h->score; at--) c.rows[at] = c.rows[at - 1];

@@ -16,7 +16,7 @@
 #define NOTHING     1e-13 /* a power: -130 dB, less than rounding makes */
 #define BELIEVED_DB 14.0
 
-struct mx_doctor_ear {
+struct mx_doctor_meter {
     struct mx_doctor_sound *sounds; /* [count] */
     uint32_t count;
     struct mx_doctor_waves *waves;
@@ -24,17 +24,17 @@ struct mx_doctor_ear {
         *hearings[MX_CHECK_WORKERS_MAX]; /* each made and used by its worker alone; NULL: not yet */
 };
 
-int mx_doctor_ear_create(struct mx_doctor_ear **out)
+int mx_doctor_meter_create(struct mx_doctor_meter **out)
 {
     int rc = 0;
-    struct mx_doctor_ear *ear = mx_alloc(1, sizeof *ear);
+    struct mx_doctor_meter *ear = mx_alloc(1, sizeof *ear);
     *out = NULL;
     if (ear == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_doctor_waves_create(&ear->waves));
     *out = ear;
     ear = NULL;
 out:
-    mx_doctor_ear_destroy(ear);
+    mx_doctor_meter_destroy(ear);
     return rc;
 }
 
@@ -51,7 +51,7 @@ static void hearing_destroy(struct mx_doctor_hearing *h)
     mx_free(h);
 }
 
-void mx_doctor_ear_destroy(struct mx_doctor_ear *ear)
+void mx_doctor_meter_destroy(struct mx_doctor_meter *ear)
 {
     if (ear == NULL) return;
     for (int i = 0; i < MX_CHECK_WORKERS_MAX; i++) hearing_destroy(ear->hearings[i]);
@@ -81,7 +81,7 @@ static int hearing_reserve(struct mx_doctor_hearing *h, size_t count)
 }
 
 /* The recording as it was before its level was set. */
-static int hearing_take(struct mx_doctor_hearing *h, const struct mx_row *row)
+static int hearing_load(struct mx_doctor_hearing *h, const struct mx_row *row)
 {
     const size_t begin = (size_t)(row->samples - row->whole), end = begin + row->sample_count;
     const float back = (float)(1 / row->audio.gain);
@@ -110,10 +110,10 @@ static double above_noise(struct mx_doctor_hearing *h)
     return filled && above > BELIEVED_DB ? MX_DOCTOR_DB_MAX : fmin(above, MX_DOCTOR_DB_MAX);
 }
 
-static int ear_hear(void *context, int worker, uint32_t utterance, const struct mx_row *row)
+static int ear_listen(void *context, int worker, uint32_t utterance, const struct mx_row *row)
 {
     int rc = 0;
-    struct mx_doctor_ear *const ear = context;
+    struct mx_doctor_meter *const ear = context;
     struct mx_doctor_hearing **const place = &ear->hearings[worker];
     struct mx_doctor_sound sound = {.rate = row->audio.rate,
                                     .clipped = row->audio.clipped,
@@ -122,7 +122,7 @@ static int ear_hear(void *context, int worker, uint32_t utterance, const struct 
     if (*place == NULL) *place = mx_alloc(1, sizeof **place);
     struct mx_doctor_hearing *const h = *place;
     if (h == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(hearing_take(h, row));
+    MX_TRY(hearing_load(h, row));
     sound.seconds = (double)h->count / MX_AUDIO_RATE;
     mx_doctor_hearing_windows(h);
     sound.above_noise_db = above_noise(h);
@@ -137,19 +137,19 @@ out:
 
 static int ear_begin(void *context, uint32_t utterances)
 {
-    struct mx_doctor_ear *const ear = context;
+    struct mx_doctor_meter *const ear = context;
     mx_free(ear->sounds);
     ear->sounds = mx_alloc(utterances, sizeof *ear->sounds);
     ear->count = utterances;
     return ear->sounds == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
-struct mx_check_listener mx_doctor_ear_listener(struct mx_doctor_ear *ear)
+struct mx_check_listener mx_doctor_meter_listener(struct mx_doctor_meter *ear)
 {
-    return (struct mx_check_listener){.begin = ear_begin, .hear = ear_hear, .context = ear};
+    return (struct mx_check_listener){.begin = ear_begin, .hear = ear_listen, .context = ear};
 }
 
-const struct mx_doctor_sound *mx_doctor_ear_sounds(const struct mx_doctor_ear *ear)
+const struct mx_doctor_sound *mx_doctor_meter_sounds(const struct mx_doctor_meter *ear)
 {
     return ear->sounds;
 }

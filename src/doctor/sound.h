@@ -77,17 +77,17 @@ struct mx_doctor_sound {
     int8_t print[MX_DOCTOR_PRINT_SIZE];
 };
 
-struct mx_doctor_ear;
+struct mx_doctor_meter;
 
-int mx_doctor_ear_create(struct mx_doctor_ear **out);
-void mx_doctor_ear_destroy(struct mx_doctor_ear *ear); /* NULL is fine */
+int mx_doctor_meter_create(struct mx_doctor_meter **out);
+void mx_doctor_meter_destroy(struct mx_doctor_meter *ear); /* NULL is fine */
 
 /* Put it into the options of a check; the ear must outlive the check. For a caller with listeners of its own: begin and
  * hear may be called from one that does the same for others. */
-struct mx_check_listener mx_doctor_ear_listener(struct mx_doctor_ear *ear);
+struct mx_check_listener mx_doctor_meter_listener(struct mx_doctor_meter *ear);
 
 /* [utterances of the manifest], after a check; NULL before. */
-const struct mx_doctor_sound *mx_doctor_ear_sounds(const struct mx_doctor_ear *ear);
+const struct mx_doctor_sound *mx_doctor_meter_sounds(const struct mx_doctor_meter *ear);
 
 /* What is usual in the corpus: medians over the good rows (0 without any). */
 struct mx_doctor_sound_summary {

@@ -39,7 +39,7 @@ struct mx_doctor_waves {
     struct wave line[MAINS][HARMONICS], beside[MAINS][HARMONICS][BESIDE];
 };
 
-static void wave_make(struct wave *wave, double hz)
+static void wave_compute(struct wave *wave, double hz)
 {
     const double rate = (double)MX_AUDIO_RATE / MX_HEARING_LOW;
     for (int i = 0; i < SIZE; i++) {
@@ -56,8 +56,8 @@ int mx_doctor_waves_create(struct mx_doctor_waves **out)
     for (int m = 0; m < MAINS; m++)
         for (int k = 0; k < HARMONICS; k++) {
             const double hz = mains_hz[m] * (k + 1);
-            wave_make(&waves->line[m][k], hz);
-            for (int b = 0; b < BESIDE; b++) wave_make(&waves->beside[m][k][b], hz + beside_hz[b]);
+            wave_compute(&waves->line[m][k], hz);
+            for (int b = 0; b < BESIDE; b++) wave_compute(&waves->beside[m][k][b], hz + beside_hz[b]);
         }
     return 0;
 }

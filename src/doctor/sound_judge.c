@@ -85,16 +85,16 @@ static void heard_release(struct heard *heard)
     mx_free(heard->values);
 }
 
-static int heard_make(struct heard *heard)
+static int heard_init(struct heard *heard)
 {
     heard->values = mx_alloc(heard->report->manifest->utterance_count, sizeof *heard->values);
     if (heard->values == NULL) return MX_ERR_NO_MEMORY;
-    return mx_doctor_by_speaker_make(heard->report->manifest, is_heard, heard, &heard->by);
+    return mx_doctor_by_speaker_build(heard->report->manifest, is_heard, heard, &heard->by);
 }
 
 /* The values of rows[begin … end), positive ones only if `positive`, into heard->values; returns how many. */
-static uint32_t values_take(const struct heard *heard, uint32_t begin, uint32_t end,
-                            double (*value)(const struct mx_doctor_sound *), bool positive)
+static uint32_t values_collect(const struct heard *heard, uint32_t begin, uint32_t end,
+                               double (*value)(const struct mx_doctor_sound *), bool positive)
 {
     uint32_t count = 0;
     for (uint32_t i = begin; i < end; i++) {
@@ -104,12 +104,12 @@ static uint32_t values_take(const struct heard *heard, uint32_t begin, uint32_t 
     return count;
 }
 
-static struct usual usual_make(const struct heard *heard, uint32_t begin, uint32_t end)
+static struct usual usual_compute(const struct heard *heard, uint32_t begin, uint32_t end)
 {
     struct usual usual;
-    usual.level = mx_robust_of(heard->values, values_take(heard, begin, end, level_of, false));
-    usual.bandwidth = mx_robust_of(heard->values, values_take(heard, begin, end, bandwidth_of, false));
-    usual.silence = mx_robust_of(heard->values, values_take(heard, begin, end, silence_of, false));
+    usual.level = mx_robust_of(heard->values, values_collect(heard, begin, end, level_of, false));
+    usual.bandwidth = mx_robust_of(heard->values, values_collect(heard, begin, end, bandwidth_of, false));
+    usual.silence = mx_robust_of(heard->values, values_collect(heard, begin, end, silence_of, false));
     return usual;
 }
 
@@ -183,11 +183,11 @@ int mx_doctor_sounds_judge(const struct mx_check_report *report, const struct mx
 {
     int rc = 0;
     struct heard heard = {.report = report, .sounds = sounds};
-    MX_TRY(heard_make(&heard));
-    const struct usual corpus = usual_make(&heard, 0, heard.by.count);
+    MX_TRY(heard_init(&heard));
+    const struct usual corpus = usual_compute(&heard, 0, heard.by.count);
     for (uint32_t s = 0; s < report->speaker_count; s++) {
         const uint32_t begin = heard.by.first[s], end = heard.by.first[s + 1];
-        const struct usual usual = end - begin < ROWS_LEAST ? corpus : usual_make(&heard, begin, end);
+        const struct usual usual = end - begin < ROWS_LEAST ? corpus : usual_compute(&heard, begin, end);
         for (uint32_t i = begin; i < end; i++) {
             const struct judge judge = {findings, heard.by.rows[i]};
             MX_TRY(judge_alone(&judge, &sounds[heard.by.rows[i]]));
@@ -207,7 +207,7 @@ int mx_doctor_sounds_summarise(const struct mx_check_report *report, const struc
     int rc = 0;
     struct heard heard = {.report = report, .sounds = sounds};
     *summary = (struct mx_doctor_sound_summary){0};
-    MX_TRY(heard_make(&heard));
+    MX_TRY(heard_init(&heard));
     summary->rows = heard.by.count;
     struct {
         double (*value)(const struct mx_doctor_sound *);
@@ -219,7 +219,7 @@ int mx_doctor_sounds_summarise(const struct mx_check_report *report, const struc
                          {decay_of, &summary->decay_seconds}};
     for (size_t i = 0; i < sizeof medians / sizeof *medians; i++) {
         const bool known = medians[i].value == decay_of;
-        const uint32_t count = values_take(&heard, 0, heard.by.count, medians[i].value, known);
+        const uint32_t count = values_collect(&heard, 0, heard.by.count, medians[i].value, known);
         mx_robust_sort(heard.values, count);
         *medians[i].to = mx_robust_median(heard.values, count);
         if (known) summary->decay_rows = count;

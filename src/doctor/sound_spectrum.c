@@ -27,7 +27,7 @@
 
 /* ---- the bands ---- */
 
-static struct mx_recipe recipe_make(void)
+static struct mx_recipe recipe_build(void)
 {
     struct mx_recipe recipe = mx_recipe_default;
     snprintf(recipe.name, sizeof recipe.name, "doctor");
@@ -52,7 +52,7 @@ static int extract_open(struct mx_doctor_hearing *h, int number, size_t count)
 {
     int rc = 0;
     char device[32];
-    const struct mx_recipe recipe = recipe_make();
+    const struct mx_recipe recipe = recipe_build();
     const int cores = mx_thread_cores(NULL, 0);
     if (h->extract != NULL && count <= h->extract_room) return 0;
     snprintf(device, sizeof device, "cpu:%d", number % cores);
@@ -75,7 +75,7 @@ out:
     return rc;
 }
 
-static int bands_make(struct mx_doctor_hearing *h, int number)
+static int bands_compute(struct mx_doctor_hearing *h, int number)
 {
     int rc = 0;
     struct mx_extract_features features;
@@ -212,7 +212,7 @@ static double edge_find(const struct mx_doctor_hearing *h, size_t from, int step
     return frame == from ? (double)frame : (double)frame - step * (now - least) / (now - before);
 }
 
-static void print_make(const struct mx_doctor_hearing *h, struct mx_doctor_sound *sound)
+static void print_compute(const struct mx_doctor_hearing *h, struct mx_doctor_sound *sound)
 {
     double cells[TIMES * PRINT_BANDS], most = -INFINITY;
     size_t edges[PRINT_BANDS + 1];
@@ -237,9 +237,9 @@ static void print_make(const struct mx_doctor_hearing *h, struct mx_doctor_sound
 int mx_doctor_hearing_spectrum(struct mx_doctor_hearing *h, int number, struct mx_doctor_sound *sound)
 {
     int rc = 0;
-    MX_TRY(bands_make(h, number));
+    MX_TRY(bands_compute(h, number));
     bandwidth_measure(h, sound);
-    print_make(h, sound);
+    print_compute(h, sound);
 out:
     return rc;
 }

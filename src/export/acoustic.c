@@ -23,7 +23,7 @@ struct rotary {
     struct mx_onnx_value cosines, sines;
 };
 
-static struct rotary rotary_make(const struct mx_export *e, struct mx_onnx_value rows, int64_t head_width)
+static struct rotary rotary_build(const struct mx_export *e, struct mx_onnx_value rows, int64_t head_width)
 {
     struct mx_onnx *const o = e->onnx;
     const double turn = 2 * acos(-1);
@@ -106,7 +106,7 @@ static struct mx_onnx_value stack(const struct mx_export *e, const struct mx_mod
                                   int32_t blocks, struct mx_onnx_value x)
 {
     char part[PART_BYTES];
-    const struct rotary r = rotary_make(e, mx_export_rows(e->onnx, x), size->width / size->heads);
+    const struct rotary r = rotary_build(e, mx_export_rows(e->onnx, x), size->width / size->heads);
     for (int32_t i = 0; i < blocks; i++) {
         (void)snprintf(part, sizeof part, "%s.block.%d", name, (int)i);
         x = block(e, size, part, &r, x);

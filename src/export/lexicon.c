@@ -24,7 +24,7 @@ static int entry_add(struct mx_export_words *words, const char *word, const char
 {
     *added = mx_export_words_sayable(words, phonemes);
     return *added
-               ? mx_export_places_push(&words->entries, &(struct mx_export_place){.word = word, .phonemes = phonemes})
+               ? mx_export_entries_push(&words->entries, &(struct mx_export_entry){.word = word, .phonemes = phonemes})
                : 0;
 }
 
@@ -47,7 +47,7 @@ out:
 
 static int entries_order(const void *a, const void *b)
 {
-    const struct mx_export_place *const one = a, *const other = b;
+    const struct mx_export_entry *const one = a, *const other = b;
     const int order = strcmp(one->word, other->word);
     return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
 }
@@ -55,11 +55,11 @@ static int entries_order(const void *a, const void *b)
 /* The lines of all entries. A space between words is written as the sign that stands for it: blanks separate symbols. */
 static void entries_put(struct mx_export_words *words, struct mx_string *out)
 {
-    struct mx_export_places *const entries = &words->entries;
+    struct mx_export_entries *const entries = &words->entries;
     const bool spaces = mx_export_symbols_has_blank(words->vocabulary);
     if (entries->count > 0) qsort(entries->list, entries->count, sizeof *entries->list, entries_order);
     for (size_t i = 0; i < entries->count; i++) {
-        const struct mx_export_place *const entry = &entries->list[i];
+        const struct mx_export_entry *const entry = &entries->list[i];
         if (i > 0 && strcmp(entry->word, entry[-1].word) == 0) continue;
         (void)mx_string_append(out, "%s", entry->word);
         for (const char *at = entry->phonemes; *at != 0;) {
@@ -142,7 +142,7 @@ static bool is_foreign(const char *word)
 /* The words of the text, each with one reading; `count` gets how many the voice can say. */
 static int text_add(struct mx_export_words *words, size_t *count)
 {
-    const struct mx_export_places *const text = &words->text;
+    const struct mx_export_entries *const text = &words->text;
     size_t all = 0, known = 0, foreign = 0;
     int rc = 0;
     for (size_t i = 0, same; i < text->count; i += same) {
@@ -154,8 +154,8 @@ static int text_add(struct mx_export_words *words, size_t *count)
         if (phonemes[0] == 0) continue;
         known++;
         foreign += is_foreign(text->list[i].word);
-        MX_TRY(mx_export_places_push(&words->entries,
-                                     &(struct mx_export_place){.word = text->list[i].word, .phonemes = phonemes}));
+        MX_TRY(mx_export_entries_push(&words->entries,
+                                      &(struct mx_export_entry){.word = text->list[i].word, .phonemes = phonemes}));
     }
     *count = known;
     if (known == 0)
@@ -198,13 +198,13 @@ static size_t piece_length(const char *text)
 
 static int words_compare(const void *word, const void *place)
 {
-    return strcmp(word, ((const struct mx_export_place *)place)->word);
+    return strcmp(word, ((const struct mx_export_entry *)place)->word);
 }
 
 /* The pieces of the text that are no words of it for our cleaners. */
 static int pieces_add(struct mx_export_words *words, const char *text)
 {
-    struct mx_export_places pieces = {0};
+    struct mx_export_entries pieces = {0};
     int rc = 0;
     for (size_t length; (length = piece_length(text)) > 0; text += length) {
         if (length == 1 && strchr(MX_EXPORT_CLAUSE_MARKS " \t\r\n-", *text) != NULL) continue;
@@ -215,7 +215,7 @@ static int pieces_add(struct mx_export_words *words, const char *text)
         if (piece == NULL) MX_TRY(MX_ERR_NO_MEMORY);
         for (char *at = piece; *at != 0; at++)
             if (*at >= 'A' && *at <= 'Z') *at = (char)(*at + 'a' - 'A');
-        MX_TRY(mx_export_places_push(&pieces, &(struct mx_export_place){.word = piece}));
+        MX_TRY(mx_export_entries_push(&pieces, &(struct mx_export_entry){.word = piece}));
     }
     if (pieces.count > 0) qsort(pieces.list, pieces.count, sizeof *pieces.list, entries_order);
     for (size_t i = 0; i < pieces.count; i++) {

@@ -14,7 +14,7 @@
 #define MX_EXPORT_CLAUSE_MARKS ",.!?;:" /* what normalised text has behind words; a dash stands alone */
 
 /* A word and how it is read. */
-struct mx_export_place {
+struct mx_export_entry {
     const char *word;
     const char *phonemes; /* NULL: they cannot be told from those of its neighbours */
     size_t number;        /* in the order in which they came */
@@ -22,8 +22,8 @@ struct mx_export_place {
     bool joined; /* with the article behind it */
 };
 
-struct mx_export_places {
-    struct mx_export_place *list;
+struct mx_export_entries {
+    struct mx_export_entry *list;
     size_t count, capacity;
 };
 
@@ -34,13 +34,13 @@ struct mx_export_words {
     const struct mx_export_symbols *symbols;
     const struct mx_reading *reading;
     enum mx_language_id language;
-    const char *article;          /* that espeak-ng joins with words before it; NULL: none */
-    const char *article_alone;    /* its phonemes */
-    struct mx_export_places text; /* the words of the text, one by one; sorted by word */
-    struct mx_export_places entries;
+    const char *article;           /* that espeak-ng joins with words before it; NULL: none */
+    const char *article_alone;     /* its phonemes */
+    struct mx_export_entries text; /* the words of the text, one by one; sorted by word */
+    struct mx_export_entries entries;
 };
 
-int mx_export_places_push(struct mx_export_places *places, const struct mx_export_place *place);
+int mx_export_entries_push(struct mx_export_entries *places, const struct mx_export_entry *place);
 
 /* What espeak-ng makes of a text that is normalised; *out is in the arena. */
 int mx_export_words_phonemes(struct mx_export_words *words, const char *text, char **out);
@@ -48,7 +48,7 @@ int mx_export_words_phonemes(struct mx_export_words *words, const char *text, ch
 int mx_export_words_collect(struct mx_export_words *words, const char *text);
 /* The reading of the word at places[0 … count): as it is read most often before each kind of neighbour; its phonemes
  * alone if none are known. *out is "" if the voice cannot say it. */
-int mx_export_words_choose(struct mx_export_words *words, const struct mx_export_place *places, size_t count,
+int mx_export_words_choose(struct mx_export_words *words, const struct mx_export_entry *places, size_t count,
                            const char **out);
 /* Whether the voice has all symbols of the phonemes, and there are any. */
 bool mx_export_words_sayable(const struct mx_export_words *words, const char *phonemes);

@@ -12,7 +12,7 @@
 #include "export/lexicon_internal.h"
 #include "myxtts/error.h"
 
-int mx_export_places_push(struct mx_export_places *places, const struct mx_export_place *place)
+int mx_export_entries_push(struct mx_export_entries *places, const struct mx_export_entry *place)
 {
     if (MX_GROW(places->list, places->capacity, places->count + 1) < 0) return MX_ERR_NO_MEMORY;
     places->list[places->count] = *place;
@@ -119,7 +119,7 @@ static int clause_add(struct mx_export_words *words, char *clause)
     if (sound_count != count && words->article != NULL)
         MX_TRY(sounds_divide(words, list, count, &sounds, &sound_count, joined));
     for (size_t i = 0; i < count; i++) {
-        struct mx_export_place place = {.word = list[i], .next = MX_EXPORT_NOTHING};
+        struct mx_export_entry place = {.word = list[i], .next = MX_EXPORT_NOTHING};
         if (strcmp(list[i], "-") == 0 || is_own(words, list[i])) continue;
         if (sound_count == count) {
             place.phonemes = sounds[i];
@@ -132,7 +132,7 @@ static int clause_add(struct mx_export_words *words, char *clause)
             mx_utf8_decode(sounds[i + 1], &symbol);
             place.next = mx_export_neighbour_of(symbol);
         }
-        MX_TRY(mx_export_places_push(&words->text, &place));
+        MX_TRY(mx_export_entries_push(&words->text, &place));
     }
 out:
     return rc;
@@ -140,7 +140,7 @@ out:
 
 static int places_order(const void *a, const void *b)
 {
-    const struct mx_export_place *const one = a, *const other = b;
+    const struct mx_export_entry *const one = a, *const other = b;
     const int order = strcmp(one->word, other->word);
     if (order != 0) return order;
     if (one->next != other->next) return one->next < other->next ? -1 : 1;
@@ -189,13 +189,13 @@ struct readings {
 
 /* The most frequent phonemes before each kind of neighbour; before a kind that the text does not have, those before the
  * kind that it has most often. False: it has none. */
-static bool readings_count(const struct mx_export_words *words, const struct mx_export_place *places, size_t count,
+static bool readings_count(const struct mx_export_words *words, const struct mx_export_entry *places, size_t count,
                            struct readings *readings)
 {
     size_t most[MX_EXPORT_NEIGHBOURS] = {0}, known[MX_EXPORT_NEIGHBOURS] = {0}, best = 0;
     *readings = (struct readings){0};
     for (size_t i = 0, same; i < count; i += same) {
-        const struct mx_export_place *const place = &places[i];
+        const struct mx_export_entry *const place = &places[i];
         for (same = 1; i + same < count && places_order(place, &places[i + same]) == 0;) same++;
         if (place->phonemes == NULL || !mx_export_words_sayable(words, place->phonemes)) continue;
         known[place->next] += same;
@@ -275,7 +275,7 @@ static void readings_put(const struct mx_export_words *words, const char *word, 
         sign_put(out, mx_export_neighbours_sign(s, s->join, MX_EXPORT_ALWAYS_SILENT & ~(1u << MX_EXPORT_ARTICLE)));
 }
 
-int mx_export_words_choose(struct mx_export_words *words, const struct mx_export_place *places, size_t count,
+int mx_export_words_choose(struct mx_export_words *words, const struct mx_export_entry *places, size_t count,
                            const char **out)
 {
     int rc = 0;

@@ -25,7 +25,7 @@ static double level_of(const struct mx_recipe *recipe, double bits)
 }
 
 /* [MX_EXPORT_NOISE_FRAMES, hop] */
-static struct mx_onnx_value table_make(struct mx_onnx *o, const struct mx_recipe *recipe, uint64_t seed)
+static struct mx_onnx_value table_build(struct mx_onnx *o, const struct mx_recipe *recipe, uint64_t seed)
 {
     const int64_t hop = recipe->hop, blocks = MX_EXPORT_NOISE_FRAMES;
     float *const values = mx_alloc((size_t)(blocks * hop), sizeof *values);
@@ -110,7 +110,7 @@ static struct mx_onnx_value swapped(struct mx_onnx *o, struct mx_onnx_value x)
 }
 
 /* The keys of all rounds, [ROUNDS, 2, DIGITS]: digits · 256 */
-static struct mx_onnx_value keys_make(struct mx_onnx *o, uint64_t seed)
+static struct mx_onnx_value keys_build(struct mx_onnx *o, uint64_t seed)
 {
     double keys[ROUNDS * 2 * DIGITS];
     uint32_t key[] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -145,7 +145,7 @@ static struct mx_onnx_value philox(struct mx_onnx *o, struct mx_onnx_value words
     mx_onnx_add(
         o,
         &(struct mx_onnx_node){.type = "Scan",
-                               .in = {words, keys_make(o, seed)},
+                               .in = {words, keys_build(o, seed)},
                                .attributes = {MX_ONNX_A_GRAPH("body", &body), MX_ONNX_A_INT("num_scan_inputs", 1)}},
         results, 1);
     mx_onnx_release(&body);
@@ -188,7 +188,7 @@ struct mx_onnx_value mx_export_noise(struct mx_onnx *o, const struct mx_recipe *
     /* At least one, which may be too many: not every node of a runtime takes nothing. */
     const struct mx_onnx_value later =
         mx_export_range(o, MX_ONNX(o, "Max", MX_ONNX(o, "Sub", gaps, size), mx_onnx_int(o, 1)));
-    const struct mx_onnx_value known = MX_ONNX(o, "Gather", table_make(o, recipe, seed), early);
+    const struct mx_onnx_value known = MX_ONNX(o, "Gather", table_build(o, recipe, seed), early);
     const struct mx_onnx_value rest = noise_compute(o, recipe, seed, mx_export_unsqueeze(o, add(o, later, size), 1));
     const struct mx_onnx_value all = MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), known, rest);
     const struct mx_onnx_value wanted =

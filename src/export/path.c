@@ -16,7 +16,7 @@ static const struct mx_onnx_dimension per_class[] = {{NULL, CLASSES}};
 /* ---- the search ---- */
 
 /* The cost of going from a class (column) to a class (row), negative: double [CLASSES, CLASSES] */
-static struct mx_onnx_value costs_make(struct mx_onnx *o)
+static struct mx_onnx_value costs_build(struct mx_onnx *o)
 {
     double *const costs = mx_alloc((size_t)CLASSES * CLASSES, sizeof *costs);
     if (costs == NULL) {
@@ -36,7 +36,7 @@ static struct mx_onnx_value costs_make(struct mx_onnx *o)
 
 /* gains double [F, CLASSES] → out[0]: scores of the best paths to each class, double [F, CLASSES]; out[1]: the classes
  * before, int64 [F, CLASSES] */
-static void steps_take(struct mx_onnx *o, struct mx_onnx_value gains, struct mx_onnx_value out[2])
+static void steps_build(struct mx_onnx *o, struct mx_onnx_value gains, struct mx_onnx_value out[2])
 {
     struct mx_onnx body = {.prefix = "step"};
     struct mx_onnx_value results[3];
@@ -44,7 +44,7 @@ static void steps_take(struct mx_onnx *o, struct mx_onnx_value gains, struct mx_
     const struct mx_onnx_value score = mx_onnx_input(&body, "step_score", MX_ONNX_DOUBLE, per_class, 1);
     const struct mx_onnx_value gain = mx_onnx_input(&body, "step_gain", MX_ONNX_DOUBLE, per_class, 1);
     const struct mx_onnx_value arriving =
-        MX_ONNX(&body, "Add", costs_make(&body), mx_export_unsqueeze(&body, score, 0)); /* [to, from] */
+        MX_ONNX(&body, "Add", costs_build(&body), mx_export_unsqueeze(&body, score, 0)); /* [to, from] */
     const struct mx_onnx_value best =
         MX_ONNX_WITH(&body, "ReduceMax", (MX_ONNX_A_INTS("axes", 1), MX_ONNX_A_INT("keepdims", 0)), arriving);
     const struct mx_onnx_value from = /* of equal ones the lowest */
@@ -73,7 +73,7 @@ static struct mx_onnx_value classes_choose(struct mx_onnx *o, struct mx_onnx_val
     const struct mx_onnx_dimension each[] = {{"frames", 0}};
     int64_t offsets[MX_PATH_AHEAD];
     for (int i = 0; i < MX_PATH_AHEAD; i++) offsets[i] = MX_PATH_AHEAD - i;
-    steps_take(o, gains, search);
+    steps_build(o, gains, search);
     const struct mx_onnx_value from = MX_ONNX(o, "Reshape", search[1], MX_ONNX_LIST(o, -1));
     const struct mx_onnx_value best =
         MX_ONNX_WITH(o, "ArgMax", (MX_ONNX_A_INT("axis", 1), MX_ONNX_A_INT("keepdims", 0)), search[0]);

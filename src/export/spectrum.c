@@ -20,7 +20,7 @@ static void fail(struct mx_onnx *onnx, int code)
 /* ---- constants ---- */
 
 /* Kernels of the transforms: cosines, then negative sines, of k · j turns of a circle of n, under the window. */
-static void kernels_make(struct mx_export_frames *f, const float *window)
+static void kernels_build(struct mx_export_frames *f, const float *window)
 {
     struct mx_onnx *const o = f->onnx;
     const int64_t n = f->recipe->fft_size, bins = n / 2 + 1;
@@ -65,7 +65,7 @@ static int64_t band_of(const struct mx_recipe *recipe, const struct mx_recipe_ta
     return ends[band + 1] - ends[band];
 }
 
-static void spread_make(struct mx_export_frames *f)
+static void spread_build(struct mx_export_frames *f)
 {
     struct mx_onnx *const o = f->onnx;
     const int64_t bins = f->recipe->fft_size / 2 + 1, bands = f->recipe->bands;
@@ -75,7 +75,7 @@ static void spread_make(struct mx_export_frames *f)
         return;
     }
     float *const places = spread + bands * bins;
-    const int rc = mx_recipe_places_make(f->recipe, &f->tables, places);
+    const int rc = mx_recipe_places_build(f->recipe, &f->tables, places);
     if (rc < 0) fail(o, rc);
     const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
     for (int64_t k = 0; rc == 0 && k < bins; k++) {
@@ -86,7 +86,7 @@ static void spread_make(struct mx_export_frames *f)
     mx_free(spread);
 }
 
-static void bands_make(struct mx_export_frames *f)
+static void bands_build(struct mx_export_frames *f)
 {
     struct mx_onnx *const o = f->onnx;
     const int64_t bins = f->recipe->fft_size / 2 + 1, bands = f->recipe->bands;
@@ -144,8 +144,8 @@ void mx_export_frames_open(struct mx_export_frames *f, struct mx_onnx *onnx, con
     }
     const struct mx_onnx_value gaps = MX_ONNX(onnx, "Sub", frames, mx_onnx_int(onnx, 1));
     f->samples = MX_ONNX(onnx, "Mul", gaps, mx_onnx_int(onnx, recipe->hop));
-    kernels_make(f, f->tables.data);
-    spread_make(f);
+    kernels_build(f, f->tables.data);
+    spread_build(f);
     f->reflected = reflect(onnx, f->samples, recipe->fft_size);
     f->weights = cover(f, f->tables.data, frames);
 }
@@ -254,7 +254,7 @@ struct mx_export_complex mx_export_project(struct mx_export_frames *f, const str
 {
     struct mx_onnx *const o = f->onnx;
     if (o->graph.failure < 0) return *spectrum;
-    if (f->bands.name[0] == '\0') bands_make(f);
+    if (f->bands.name[0] == '\0') bands_build(f);
     const struct mx_onnx_value length = MX_ONNX(o, "Sqrt", mx_export_square(o, spectrum));
     struct mx_onnx_value moved = {.name = ""}, gain = {.name = ""};
     for (int i = 0; i < how->rounds; i++) {

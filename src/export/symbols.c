@@ -116,7 +116,7 @@ static void neighbours_add(struct mx_export_symbols *s)
     if (s->passes < 1) s->passes = 1;
 }
 
-int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *s)
+int mx_export_symbols_build(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *s)
 {
     int rc = 0;
     const int64_t tokens = (int64_t)mx_vocabulary_size(vocabulary);

@@ -55,7 +55,7 @@ bool mx_export_symbols_has_blank(const struct mx_vocabulary *vocabulary);
 /* MX_ERR_UNSUPPORTED, naming the symbol, if the vocabulary has a symbol that those programs use themselves. */
 int mx_export_symbols_check(const struct mx_vocabulary *vocabulary);
 /* Fails like the check. */
-int mx_export_symbols_make(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *symbols);
+int mx_export_symbols_build(const struct mx_vocabulary *vocabulary, struct mx_export_symbols *symbols);
 void mx_export_symbols_release(struct mx_export_symbols *symbols);
 
 struct mx_export_reading {

@@ -53,7 +53,7 @@ static struct mx_onnx_value durations_spread(struct mx_onnx *o, struct mx_onnx_v
     return mx_export_unsqueeze(o, mx_export_cast(o, all, MX_ONNX_FLOAT), 0);
 }
 
-static void graph_make(struct mx_onnx *o, const struct mx_export_voice *v, const struct mx_export_symbols *symbols)
+static void graph_build(struct mx_onnx *o, const struct mx_export_voice *v, const struct mx_export_symbols *symbols)
 {
     const struct mx_export acoustic = {.onnx = o, .table = v->table, .weights = v->weights};
     const struct mx_export vocoder = {.onnx = o, .table = v->vocoder_table, .weights = v->vocoder_weights};
@@ -231,8 +231,8 @@ int mx_export_voice_write(const struct mx_export_voice *v, enum mx_export_format
     char *const graph = mx_format("%s/" MX_EXPORT_GRAPH, folder), *const config =
                                                                       mx_format("%s/" MX_EXPORT_CONFIG, folder);
     if (graph == NULL || config == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_export_symbols_make(v->vocabulary, &symbols));
-    graph_make(&onnx, v, &symbols);
+    MX_TRY(mx_export_symbols_build(v->vocabulary, &symbols));
+    graph_build(&onnx, v, &symbols);
     metadata_add(&onnx, v);
     MX_TRY(format == MX_EXPORT_PIPER ? config_write(v, &symbols, config) : sherpa_write(v, &symbols, folder, &words));
     MX_TRY(mx_onnx_write(&onnx, graph));

@@ -189,7 +189,7 @@ static double band_centre(const float *weight, int32_t first, int32_t count)
     return moment / sum;
 }
 
-int mx_recipe_places_make(const struct mx_recipe *r, const struct mx_recipe_tables *tables, float *out)
+int mx_recipe_places_build(const struct mx_recipe *r, const struct mx_recipe_tables *tables, float *out)
 {
     const int64_t n = r->fft_size, bins = n / 2 + 1, bands = r->bands;
     const int32_t *const firsts = (const int32_t *)(const void *)(tables->data + 3 * n), *const ends = firsts + bands;

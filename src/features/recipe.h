@@ -60,7 +60,7 @@ int mx_recipe_tables_make(const struct mx_recipe *recipe, struct mx_recipe_table
 /* Makes the table `places` of the operation mel_project from finished tables: each bin lies between the two bands whose
  * centres of gravity are nearest below and above it; below the first centre and above the last, both are that band.
  * Bands without a bin have no centre. out [3 · (fft_size/2 + 1)]. MX_ERR_ARGUMENT if no band has a bin. */
-int mx_recipe_places_make(const struct mx_recipe *recipe, const struct mx_recipe_tables *tables, float *out);
+int mx_recipe_places_build(const struct mx_recipe *recipe, const struct mx_recipe_tables *tables, float *out);
 void mx_recipe_tables_release(struct mx_recipe_tables *tables);
 
 /* Slaney's scale: Hz → mel steps, and back. */

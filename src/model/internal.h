@@ -31,7 +31,7 @@ struct mx_stack_memory {
     struct mx_block_memory blocks[MX_MODEL_BLOCKS_MAX]; /* with recompute_blocks all share the same memory */
 };
 
-struct mx_speaker_memory {
+struct mx_speaker_encoder_memory {
     struct mx_slice pre[3], act[3], normed[3], stats[3]; /* [R, W], stats [R, 2] */
     struct mx_slice score, share;                        /* [R] */
     struct mx_slice vector;                              /* [S, W] */
@@ -46,7 +46,7 @@ struct mx_predictor_memory {
 
 struct mx_memory {
     struct mx_slice rotary; /* [positions, head width] */
-    struct mx_speaker_memory speaker;
+    struct mx_speaker_encoder_memory speaker;
     struct mx_stack_memory encoder, decoder;
     struct mx_slice states, states_stats; /* [T, W], [T, 2]: the encoder's output */
     struct mx_slice dstates;              /* [T, W] */

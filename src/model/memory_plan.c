@@ -62,13 +62,13 @@ struct placing {
     bool backward, mixed;
 };
 
-static struct mx_slice take(const struct placing *p, int64_t rows, int64_t width)
+static struct mx_slice reserve(const struct placing *p, int64_t rows, int64_t width)
 {
     return mx_layout_take(p->layout, rows * width);
 }
 
 /* What is bf16 in mixed precision. */
-static struct mx_slice take_narrow(const struct placing *p, int64_t rows, int64_t width)
+static struct mx_slice reserve_narrow(const struct placing *p, int64_t rows, int64_t width)
 {
     return mx_layout_take(p->layout, p->mixed ? (rows * width + 1) / 2 : rows * width);
 }
@@ -76,31 +76,31 @@ static struct mx_slice take_narrow(const struct placing *p, int64_t rows, int64_
 /* Only what the backward pass needs. */
 static struct mx_slice keep(const struct placing *p, int64_t rows, int64_t width)
 {
-    return p->backward ? take(p, rows, width) : (struct mx_slice){0};
+    return p->backward ? reserve(p, rows, width) : (struct mx_slice){0};
 }
 
 static void block_place(const struct placing *p, struct mx_block_memory *m, int64_t rows)
 {
     const int64_t w = p->config->size.width, h = p->config->size.hidden;
-    m->normed1 = take_narrow(p, rows, w);
-    m->stats1 = take(p, rows, 2);
-    m->qkv = take(p, rows, 3 * w);
-    m->attended = take(p, rows, w);
-    m->lse = take(p, p->config->size.heads, rows);
-    m->middle = take(p, rows, w);
-    m->normed2 = take_narrow(p, rows, w);
-    m->stats2 = take(p, rows, 2);
-    m->pre = p->backward ? take_narrow(p, rows, h) : (struct mx_slice){0};
-    m->hidden = take_narrow(p, rows, h);
+    m->normed1 = reserve_narrow(p, rows, w);
+    m->stats1 = reserve(p, rows, 2);
+    m->qkv = reserve(p, rows, 3 * w);
+    m->attended = reserve(p, rows, w);
+    m->lse = reserve(p, p->config->size.heads, rows);
+    m->middle = reserve(p, rows, w);
+    m->normed2 = reserve_narrow(p, rows, w);
+    m->stats2 = reserve(p, rows, 2);
+    m->pre = p->backward ? reserve_narrow(p, rows, h) : (struct mx_slice){0};
+    m->hidden = reserve_narrow(p, rows, h);
 }
 
 /* With a backward pass every block keeps its own memory, or with checkpointing only its input. Without one even the
  * inputs are the same place: a block writes its output when it does not need its input any more. */
 static void stack_place(const struct placing *p, struct mx_stack_memory *m, int blocks, int64_t rows)
 {
-    m->x[0] = take(p, rows, p->config->size.width);
+    m->x[0] = reserve(p, rows, p->config->size.width);
     for (int i = 0; i < blocks; i++) {
-        m->x[i + 1] = p->backward ? take(p, rows, p->config->size.width) : m->x[0];
+        m->x[i + 1] = p->backward ? reserve(p, rows, p->config->size.width) : m->x[0];
         if (i == 0 || (p->backward && !p->config->recompute_blocks))
             block_place(p, &m->blocks[i], rows);
         else
@@ -108,20 +108,20 @@ static void stack_place(const struct placing *p, struct mx_stack_memory *m, int 
     }
 }
 
-static void speaker_place(const struct placing *p, struct mx_speaker_memory *m)
+static void speaker_place(const struct placing *p, struct mx_speaker_encoder_memory *m)
 {
     const int64_t w = p->config->size.width, rows = p->capacity->references, sequences = p->capacity->sequences;
     for (int i = 0; i < 3; i++) {
         m->pre[i] = keep(p, rows, w);
-        m->act[i] = take(p, rows, w);
-        m->normed[i] = take(p, rows, w);
-        m->stats[i] = take(p, rows, 2);
+        m->act[i] = reserve(p, rows, w);
+        m->normed[i] = reserve(p, rows, w);
+        m->stats[i] = reserve(p, rows, 2);
     }
-    m->score = take(p, rows, 1);
-    m->share = take(p, rows, 1);
-    m->vector = take(p, sequences, w);
-    m->encoder_row = take(p, sequences, w);
-    m->decoder_row = take(p, sequences, w);
+    m->score = reserve(p, rows, 1);
+    m->share = reserve(p, rows, 1);
+    m->vector = reserve(p, sequences, w);
+    m->encoder_row = reserve(p, sequences, w);
+    m->decoder_row = reserve(p, sequences, w);
     m->dvector = keep(p, sequences, w);
     m->drow = keep(p, sequences, w);
     m->dscore = keep(p, rows, 1);
@@ -131,11 +131,11 @@ static void predictor_place(const struct placing *p, struct mx_predictor_memory 
 {
     const int64_t w = p->config->size.width, rows = p->capacity->tokens;
     for (int i = 0; i < 2; i++) {
-        m->act[i] = take(p, rows, w);
-        m->normed[i] = take(p, rows, w);
-        m->stats[i] = take(p, rows, 2);
+        m->act[i] = reserve(p, rows, w);
+        m->normed[i] = reserve(p, rows, w);
+        m->stats[i] = reserve(p, rows, 2);
     }
-    m->out = take(p, rows, 1);
+    m->out = reserve(p, rows, 1);
     m->dout = keep(p, rows, 1);
 }
 
@@ -149,38 +149,38 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
     const int64_t w = size->width, b = config->bands, tokens = capacity->tokens, frames = capacity->frames;
     const int64_t rows = mx_most(tokens, mx_most(frames, capacity->references));
     *memory = (struct mx_memory){0};
-    memory->rotary = take(p, mx_most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
+    memory->rotary = reserve(p, mx_most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
     speaker_place(p, &memory->speaker);
     stack_place(p, &memory->encoder, size->encoder_blocks, tokens);
-    memory->states = take(p, tokens, w);
-    memory->states_stats = take(p, tokens, 2);
+    memory->states = reserve(p, tokens, w);
+    memory->states_stats = reserve(p, tokens, 2);
     memory->dstates = keep(p, tokens, w);
     memory->means = keep(p, tokens, b);
     memory->dmeans = keep(p, tokens, b);
     memory->align_work = keep(p, MX_ALIGN_WORK(tokens, capacity->longest_tokens, frames), 1);
-    memory->durations = take(p, tokens, 1);
-    memory->ends = take(p, tokens + 1, 1);
+    memory->durations = reserve(p, tokens, 1);
+    memory->ends = reserve(p, tokens + 1, 1);
     memory->spread = keep(p, frames, b);
     memory->dspread = keep(p, frames, b);
     for (int i = 0; i < MX_PREDICTORS; i++) {
         memory->targets[i] = keep(p, tokens, 1);
         predictor_place(p, &memory->predictors[i]);
     }
-    memory->shift = take(p, tokens, 1);
-    memory->tokens = take(p, tokens, w);
+    memory->shift = reserve(p, tokens, 1);
+    memory->tokens = reserve(p, tokens, w);
     stack_place(p, &memory->decoder, size->decoder_blocks, frames);
-    memory->normed = take_narrow(p, frames, w);
-    memory->normed_stats = take(p, frames, 2);
-    memory->mel = take(p, frames, b);
+    memory->normed = reserve_narrow(p, frames, w);
+    memory->normed_stats = reserve(p, frames, 2);
+    memory->mel = reserve(p, frames, b);
     memory->dmel = keep(p, frames, b);
-    memory->frame_offsets = take(p, capacity->sequences + 1, 1);
+    memory->frame_offsets = reserve(p, capacity->sequences + 1, 1);
     memory->losses = keep(p, MX_MODEL_LOSSES, capacity->sequences);
     memory->d = keep(p, rows, w);
     memory->e = keep(p, rows, w);
     memory->wide = keep(p, rows, mx_most(size->hidden, 4 * w));
     memory->delta = keep(p, size->heads, rows);
     if (table->adapted == 0) return;
-    memory->merged = take(p, table->adapted, 1);
+    memory->merged = reserve(p, table->adapted, 1);
     memory->low = keep(p, rows, config->learning.adapter_rank);
     memory->dlow = keep(p, rows, config->learning.adapter_rank);
 }

@@ -17,7 +17,7 @@ uint64_t mx_model_host_bytes(const struct mx_model_capacity *capacity)
 }
 
 /* Host memory of synthesis, in one piece. */
-static int staging_take(struct mx_model *model)
+static int staging_alloc(struct mx_model *model)
 {
     const size_t tokens = (size_t)model->capacity.tokens, ends = (size_t)model->capacity.sequences + 1;
     const int rc =
@@ -105,7 +105,7 @@ int mx_model_create(struct mx_device *device, struct mx_stream *stream, const st
     MX_TRY(mx_buffer_create(device, "activations", layout.offset_bytes, &model->activations));
     layout = (struct mx_layout){.buffer = model->activations};
     mx_memory_place(&model->memory, &layout, config, model->parameters, &model->capacity, purpose);
-    MX_TRY(staging_take(model));
+    MX_TRY(staging_alloc(model));
     MX_TRY(rotary_fill(model, stream));
     *out = model;
     model = NULL;

@@ -20,7 +20,7 @@ struct list {
 };
 
 /* The lists in terms of one configuration. */
-static void lists_make(const struct mx_model_config *config, struct list lists[LISTS])
+static void lists_build(const struct mx_model_config *config, struct list lists[LISTS])
 {
     const int64_t W = config->size.width, H = config->size.hidden, B = config->bands;
     const int64_t V = config->vocabulary, L = config->languages;
@@ -85,6 +85,6 @@ int mx_model_parameters_create(const struct mx_model_config *config, struct mx_m
     *out = NULL;
     const int rc = mx_model_config_check(config);
     if (rc < 0) return rc;
-    lists_make(config, lists);
+    lists_build(config, lists);
     return mx_parameters_create(parts, parts_of(config, lists, at ? at : &unwanted, parts), &config->learning, out);
 }

@@ -57,9 +57,9 @@ static struct mx_ragged one_each(const struct mx_model_pass *pass)
 }
 
 /* The vectors of the references. */
-static int vectors_make(const struct mx_model_pass *pass)
+static int vectors_compute(const struct mx_model_pass *pass)
 {
-    const struct mx_speaker_memory *m = &pass->model->memory.speaker;
+    const struct mx_speaker_encoder_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged *rows = &pass->batch->references;
     struct mx_slice x = pass->batch->reference_mel; /* [R, B] */
     const struct mx_linear score = score_of(pass);
@@ -85,13 +85,13 @@ out:
 
 int mx_model_speaker_forward(const struct mx_model_pass *pass)
 {
-    const struct mx_speaker_memory *m = &pass->model->memory.speaker;
+    const struct mx_speaker_encoder_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged sequences = one_each(pass);
     const struct mx_slice given = pass->batch->voices;
     const size_t bytes = (size_t)sequences.rows * (size_t)pass->model->config.size.width * 4;
     int rc = 0;
     if (given.buffer == NULL)
-        MX_TRY(vectors_make(pass));
+        MX_TRY(vectors_compute(pass));
     else
         MX_TRY(mx_copy_slices(pass->base.stream, m->vector, given, bytes));
     for (int encoder = 0; encoder < 2; encoder++) {
@@ -111,14 +111,14 @@ int mx_model_listen(struct mx_model *model, struct mx_stream *stream, struct mx_
     int rc = 0;
     MX_TRY(mx_model_references_check(model, batch, batch->references.count));
     MX_TRY(mx_adapters_merge(&pass.base));
-    MX_TRY(vectors_make(&pass));
+    MX_TRY(vectors_compute(&pass));
 out:
     return rc;
 }
 
 int mx_model_speaker_row_backward(const struct mx_model_pass *pass, bool encoder)
 {
-    const struct mx_speaker_memory *m = &pass->model->memory.speaker;
+    const struct mx_speaker_encoder_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged sequences = one_each(pass);
     const struct mx_linear row = row_of(pass, encoder);
     const struct mx_slice none = {0};
@@ -129,7 +129,7 @@ int mx_model_speaker_row_backward(const struct mx_model_pass *pass, bool encoder
 
 int mx_model_speaker_backward(const struct mx_model_pass *pass)
 {
-    const struct mx_speaker_memory *m = &pass->model->memory.speaker;
+    const struct mx_speaker_encoder_memory *m = &pass->model->memory.speaker;
     const struct mx_ragged *rows = &pass->batch->references;
     const struct mx_linear score = score_of(pass);
     const struct mx_slice none = {0};

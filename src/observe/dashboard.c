@@ -89,7 +89,7 @@ const char *mx_dashboard_url(const struct mx_dashboard *dashboard)
 /* ---- blobs ---- */
 
 /* Takes over the bytes; one reader, the caller. NULL, with the bytes freed, if there is no memory. */
-static struct mx_dash_blob *blob_make(char *data, size_t bytes)
+static struct mx_dash_blob *blob_create(char *data, size_t bytes)
 {
     struct mx_dash_blob *const blob = mx_alloc(1, sizeof *blob);
     if (blob == NULL) {
@@ -108,7 +108,7 @@ static bool blob_drop(struct mx_dash_blob *blob)
     return true;
 }
 
-void mx_dash_blob_leave(struct mx_dashboard *d, struct mx_dash_blob *blob)
+void mx_dash_blob_release(struct mx_dashboard *d, struct mx_dash_blob *blob)
 {
     const bool is_run = blob != NULL && blob->is_run;
     if (blob_drop(blob) && !is_run) d->pages--;
@@ -116,7 +116,7 @@ void mx_dash_blob_leave(struct mx_dashboard *d, struct mx_dash_blob *blob)
 
 /* ---- the page ---- */
 
-static void page_make(struct mx_dashboard *d, uint64_t now)
+static void page_build(struct mx_dashboard *d, uint64_t now)
 {
     struct mx_string text = {0};
     const struct mx_page_options options = {.run = d->run, .language = d->language, .live = true};
@@ -129,12 +129,12 @@ static void page_make(struct mx_dashboard *d, uint64_t now)
         mx_string_release(&text);
         return;
     }
-    struct mx_dash_blob *const page = blob_make(text.data, text.length);
+    struct mx_dash_blob *const page = blob_create(text.data, text.length);
     if (page == NULL) {
         mx_error_clear();
         return;
     }
-    mx_dash_blob_leave(d, d->page);
+    mx_dash_blob_release(d, d->page);
     d->page = page;
     d->pages++;
     d->page_change = d->change;
@@ -145,14 +145,14 @@ struct mx_dash_blob *mx_dash_page(struct mx_dashboard *d)
 {
     const uint64_t now = mx_clock_ns();
     const bool old = d->page == NULL || d->page_change != d->change || d->page_thinned != d->log.thinned;
-    if (old && now >= d->page_due_ns && d->pages < PAGES_MAX) page_make(d, now);
+    if (old && now >= d->page_due_ns && d->pages < PAGES_MAX) page_build(d, now);
     if (d->page != NULL) d->page->readers++;
     return d->page;
 }
 
 /* ---- files of the run ---- */
 
-static void line_take(void *context, char *text, size_t length)
+static void line_add(void *context, char *text, size_t length)
 {
     struct mx_dashboard *const d = context;
     if (mx_dash_log_add(&d->log, text, length) && d->log.events[d->log.count - 1].kept) d->change++;
@@ -166,7 +166,7 @@ static void lines_void(void *context)
 }
 
 /* "event: run", and the lines of the file as data. */
-static struct mx_dash_blob *run_event_make(const char *json, size_t bytes)
+static struct mx_dash_blob *run_event_build(const char *json, size_t bytes)
 {
     struct mx_string text = {0};
     mx_string_append(&text, "event: run\n");
@@ -180,7 +180,7 @@ static struct mx_dash_blob *run_event_make(const char *json, size_t bytes)
         mx_string_release(&text);
         return NULL;
     }
-    return blob_make(text.data, text.length);
+    return blob_create(text.data, text.length);
 }
 
 static void run_read(struct mx_dashboard *d)
@@ -195,10 +195,10 @@ static void run_read(struct mx_dashboard *d)
     d->run_inode = now.st_ino;
     d->run_time = now.st_mtim;
     if (mx_file_read(d->run_json, RUN_MAX, &json, &bytes) == 0) {
-        struct mx_dash_blob *const event = run_event_make(json, bytes);
+        struct mx_dash_blob *const event = run_event_build(json, bytes);
         if (event != NULL) {
             event->is_run = true;
-            mx_dash_blob_leave(d, d->run_event);
+            mx_dash_blob_release(d, d->run_event);
             d->run_event = event;
             d->run_version++;
             d->change++;
@@ -210,7 +210,7 @@ static void run_read(struct mx_dashboard *d)
 
 static void files_read(struct mx_dashboard *d)
 {
-    const struct mx_follow_sink sink = {d, line_take, lines_void};
+    const struct mx_follow_sink sink = {d, line_add, lines_void};
     if (mx_follow_read(d->metrics, READ_BYTES, &sink) < 0) mx_error_clear(); /* tried again at the next tick */
     run_read(d);
 }
@@ -277,8 +277,8 @@ void mx_dashboard_close(struct mx_dashboard *d)
     }
     if (d->listener >= 0) close(d->listener);
     if (d->folder >= 0) close(d->folder);
-    mx_dash_blob_leave(d, d->page);
-    mx_dash_blob_leave(d, d->run_event);
+    mx_dash_blob_release(d, d->page);
+    mx_dash_blob_release(d, d->run_event);
     mx_follow_close(d->metrics);
     mx_dash_log_close(&d->log);
     mx_free(d->run);

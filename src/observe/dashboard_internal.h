@@ -88,7 +88,7 @@ struct mx_dashboard {
 /* ---- dashboard.c ---- */
 /* The page as it is now or was a moment ago, with one more reader; NULL: there is none yet. */
 struct mx_dash_blob *mx_dash_page(struct mx_dashboard *dashboard);
-void mx_dash_blob_leave(struct mx_dashboard *dashboard, struct mx_dash_blob *blob); /* one reader less */
+void mx_dash_blob_release(struct mx_dashboard *dashboard, struct mx_dash_blob *blob); /* one reader less */
 
 /* ---- dashboard_serve.c ---- */
 /* Takes over the listener. */

@@ -75,7 +75,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         struct mx_dash_client *const c = *place;
         if (c == NULL) return;
         if (client_serving(c)) d->serving--;
-        mx_dash_blob_leave(d, c->blob);
+        mx_dash_blob_release(d, c->blob);
         if (c->file >= 0) close(c->file);
         *c = (struct mx_dash_client){.file = -1};
         return;
@@ -132,7 +132,7 @@ static size_t events_copy(struct mx_dashboard *d, struct mx_dash_client *c, char
             used += part;
             c->blob_at += part;
             if (part < left) return used;
-            mx_dash_blob_leave(d, c->blob);
+            mx_dash_blob_release(d, c->blob);
             c->blob = NULL;
         }
         const struct mx_dash_event *const e = mx_dash_log_after(&d->log, c->seen);

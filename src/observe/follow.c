@@ -72,7 +72,7 @@ static void forget(struct mx_follow *follow, const struct mx_follow_sink *sink)
 }
 
 /* Looks what stands at the path now, and opens it if it is not what is open. */
-static int look(struct mx_follow *follow, const struct mx_follow_sink *sink)
+static int path_check(struct mx_follow *follow, const struct mx_follow_sink *sink)
 {
     struct stat now;
     if (stat(follow->path, &now) != 0) {
@@ -96,7 +96,7 @@ static int look(struct mx_follow *follow, const struct mx_follow_sink *sink)
 }
 
 /* Hands on the whole lines of the block and moves what is left to its beginning. */
-static void lines_give(struct mx_follow *follow, const struct mx_follow_sink *sink)
+static void lines_pass(struct mx_follow *follow, const struct mx_follow_sink *sink)
 {
     size_t at = 0;
     for (;;) {
@@ -118,7 +118,7 @@ static void lines_give(struct mx_follow *follow, const struct mx_follow_sink *si
 
 int mx_follow_read(struct mx_follow *follow, size_t bytes_max, const struct mx_follow_sink *sink)
 {
-    int rc = look(follow, sink);
+    int rc = path_check(follow, sink);
     if (rc < 0 || follow->file < 0) return rc;
     for (size_t all = 0; all < bytes_max;) {
         const ssize_t got = pread(follow->file, follow->block + follow->used, sizeof follow->block - follow->used,
@@ -129,7 +129,7 @@ int mx_follow_read(struct mx_follow *follow, size_t bytes_max, const struct mx_f
         follow->used += (size_t)got;
         follow->read_bytes += (uint64_t)got;
         all += (size_t)got;
-        lines_give(follow, sink);
+        lines_pass(follow, sink);
     }
     return 1;
 }

@@ -96,7 +96,7 @@ static bool range_find(const double *values, size_t count, double *least, double
 }
 
 /* The course over all of `columns`: means where it has more values, straight lines between them where it has fewer. */
-static void columns_take(const struct mx_view_course *course, double *values, size_t columns)
+static void columns_compute(const struct mx_view_course *course, double *values, size_t columns)
 {
     double few[MX_VIEW_POINTS];
     const size_t count = mx_view_course_columns(course, values, columns);
@@ -122,7 +122,7 @@ int mx_curve_draw(const struct mx_view_course *course, const struct mx_curve_sty
     if (plot.columns > MX_DRAW_COLUMNS_MAX) plot.columns = MX_DRAW_COLUMNS_MAX;
     if (plot.rows > ROWS_MAX) plot.rows = ROWS_MAX;
     const size_t count = (size_t)(plot.columns * plot.dots_x);
-    columns_take(course, values, count);
+    columns_compute(course, values, count);
     const bool logarithmic = range_find(values, count, &least, &most);
     const double bottom = least, top = most;
     if (logarithmic) {

@@ -101,7 +101,7 @@ static void words_put(struct mx_string *out)
     mx_json_end(out, '}');
 }
 
-const char *mx_page_word_say(enum mx_words language, const char *key)
+const char *mx_page_word_get(enum mx_words language, const char *key)
 {
     const struct mx_page_word *word = mx_page_words;
     while (word->key != NULL && strcmp(word->key, key) != 0) word++;
@@ -161,7 +161,7 @@ int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
                      "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
                      "<script type=\"application/json\" id=\"run\">",
                      mx_words_codes[options->language], persian ? "rtl" : "ltr", options->live ? " data-live" : "",
-                     (const char *)mx_page_style, mx_page_word_say(options->language, "no_script"));
+                     (const char *)mx_page_style, mx_page_word_get(options->language, "no_script"));
     const int rc = data_put(options, out);
     if (rc < 0) return rc;
     mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);

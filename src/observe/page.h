@@ -60,7 +60,7 @@ struct mx_page_word {
 };
 extern const struct mx_page_word mx_page_words[];
 /* The text with this key in a language, for other pages that say the same; "" if there is none. */
-const char *mx_page_word_say(enum mx_words language, const char *key);
+const char *mx_page_word_get(enum mx_words language, const char *key);
 
 /* Appends the page to `out`. MX_ERR_NOT_FOUND with a hint if the folder holds neither metrics.jsonl nor run.json. */
 int mx_page_write(const struct mx_page_options *options, struct mx_string *out);

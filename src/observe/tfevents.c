@@ -46,7 +46,7 @@ static double now(void)
 
 /* ---- the file ---- */
 
-static int file_make(struct mx_tfevents *events, const char *folder, int64_t step)
+static int file_create(struct mx_tfevents *events, const char *folder, int64_t step)
 {
     const long long seconds = (long long)time(NULL);
     for (int i = 0; i < NAMES; i++) {
@@ -86,7 +86,7 @@ static void limit_keep(struct mx_tfevents *events)
         events->file = -1;
         events->others_bytes += events->file_bytes;
         events->file_bytes = 0;
-        if (file_make(events, events->folder, events->step) < 0) {
+        if (file_create(events, events->folder, events->step) < 0) {
             warn(events, mx_error_last()->message);
             mx_error_clear();
             return;
@@ -113,7 +113,7 @@ int mx_tfevents_open(const char *folder, int64_t step, uint64_t most_bytes, stru
         MX_RAISE(MX_ERR_IO, "check the folder and its permissions, or train with '--tensorboard off'",
                  "cannot make the folder %s: %s", folder, strerror(errno));
     MX_TRY(mx_file_refuse_link(folder));
-    MX_TRY(file_make(events, folder, step));
+    MX_TRY(file_create(events, folder, step));
     if (most_bytes > 0) events->others_bytes = mx_keep_events(folder, name_of(events), most_bytes);
     /* All that a step needs, taken now; a picture or a sound may need more. */
     events->bytes.data = mx_alloc(2, MX_TFEVENTS_BYTES);
@@ -202,7 +202,7 @@ void mx_tfevents_scalars(struct mx_tfevents *events, int64_t step, const struct 
 void mx_tfevents_text(struct mx_tfevents *events, int64_t step, const char *tag, const char *text)
 {
     if (events == NULL) return;
-    mx_tfevent_text(&events->bytes, &(struct mx_tfevent_place){now(), step, tag}, text);
+    mx_tfevent_text(&events->bytes, &(struct mx_tfevent_key){now(), step, tag}, text);
     collect(events, step);
 }
 
@@ -230,7 +230,7 @@ void mx_tfevents_png(struct mx_tfevents *events, int64_t step, const char *tag, 
     char *const data = file_read(events, path, &bytes);
     if (data == NULL) return;
     if (bytes >= 24) { /* signature, length, "IHDR", width, height */
-        mx_tfevent_image(&events->bytes, &(struct mx_tfevent_place){now(), step, tag}, (int)number(data + 16, true),
+        mx_tfevent_image(&events->bytes, &(struct mx_tfevent_key){now(), step, tag}, (int)number(data + 16, true),
                          (int)number(data + 20, true), data, bytes);
         collect(events, step);
     }
@@ -244,7 +244,7 @@ void mx_tfevents_wav(struct mx_tfevents *events, int64_t step, const char *tag, 
     if (data == NULL) return;
     if (bytes >= 44) { /* what speech/wav.h writes: rate at 24, bytes of a frame at 32 (two of them), samples from 44 */
         const int frame = (unsigned char)data[32];
-        mx_tfevent_audio(&events->bytes, &(struct mx_tfevent_place){now(), step, tag}, (int)number(data + 24, false),
+        mx_tfevent_audio(&events->bytes, &(struct mx_tfevent_key){now(), step, tag}, (int)number(data + 24, false),
                          (int64_t)(bytes - 44) / (frame > 0 ? frame : 1), data, bytes);
         collect(events, step);
     }

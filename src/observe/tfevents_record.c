@@ -76,7 +76,7 @@ struct value {
     size_t summary, value;
 };
 
-static struct value value_begin(struct mx_protobuf *out, const struct mx_tfevent_place *place)
+static struct value value_begin(struct mx_protobuf *out, const struct mx_tfevent_key *place)
 {
     struct value v = {.record = record_begin(out, place->time, place->step)};
     v.summary = mx_protobuf_begin(out, 5);
@@ -124,7 +124,7 @@ void mx_tfevent_scalars(struct mx_protobuf *out, double time, int64_t step, cons
     record_end(out, record);
 }
 
-void mx_tfevent_image(struct mx_protobuf *out, const struct mx_tfevent_place *place, int width, int height,
+void mx_tfevent_image(struct mx_protobuf *out, const struct mx_tfevent_key *place, int width, int height,
                       const void *png, size_t bytes)
 {
     const struct value value = value_begin(out, place);
@@ -137,7 +137,7 @@ void mx_tfevent_image(struct mx_protobuf *out, const struct mx_tfevent_place *pl
     value_end(out, value);
 }
 
-void mx_tfevent_audio(struct mx_protobuf *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
+void mx_tfevent_audio(struct mx_protobuf *out, const struct mx_tfevent_key *place, int rate, int64_t frames,
                       const void *wav, size_t bytes)
 {
     const struct value value = value_begin(out, place);
@@ -151,7 +151,7 @@ void mx_tfevent_audio(struct mx_protobuf *out, const struct mx_tfevent_place *pl
     value_end(out, value);
 }
 
-void mx_tfevent_text(struct mx_protobuf *out, const struct mx_tfevent_place *place, const char *text)
+void mx_tfevent_text(struct mx_protobuf *out, const struct mx_tfevent_key *place, const char *text)
 {
     const struct value value = value_begin(out, place);
     const size_t tensor = mx_protobuf_begin(out, 8);

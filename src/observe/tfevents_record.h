@@ -52,17 +52,17 @@ void mx_tfevent_scalars(struct mx_protobuf *out, double time, int64_t step, cons
                         size_t count);
 
 /* Where one value is shown. */
-struct mx_tfevent_place {
+struct mx_tfevent_key {
     double time;
     int64_t step;
     const char *tag;
 };
 
-void mx_tfevent_image(struct mx_protobuf *out, const struct mx_tfevent_place *place, int width, int height,
+void mx_tfevent_image(struct mx_protobuf *out, const struct mx_tfevent_key *place, int width, int height,
                       const void *png, size_t bytes);
-void mx_tfevent_audio(struct mx_protobuf *out, const struct mx_tfevent_place *place, int rate, int64_t frames,
+void mx_tfevent_audio(struct mx_protobuf *out, const struct mx_tfevent_key *place, int rate, int64_t frames,
                       const void *wav, size_t bytes);
-void mx_tfevent_text(struct mx_protobuf *out, const struct mx_tfevent_place *place, const char *text);
+void mx_tfevent_text(struct mx_protobuf *out, const struct mx_tfevent_key *place, const char *text);
 
 uint32_t mx_tfevent_crc(const void *data, size_t bytes); /* not masked */
 

@@ -38,7 +38,7 @@ static double share(double part, double whole)
     return part < whole ? part / whole : 1;
 }
 
-static struct figures figures_make(const struct mx_advice_input *in)
+static struct figures figures_compute(const struct mx_advice_input *in)
 {
     const struct mx_pipeline_stats *const s = &in->stats;
     const double wall = fmax((double)s->wall_ns, 1);
@@ -59,20 +59,20 @@ static struct figures figures_make(const struct mx_advice_input *in)
 }
 
 /* Both languages, with the values that the sentence names. */
-static void find_say(struct mx_advice *to, enum mx_advice_sentence sentence, const double *values)
+static void finding_format(struct mx_advice *to, enum mx_advice_sentence sentence, const double *values)
 {
-    mx_advice_say(to->finding, sizeof to->finding, sentence, false, values);
-    mx_advice_say(to->finding_persian, sizeof to->finding_persian, sentence, true, values);
+    mx_advice_format(to->finding, sizeof to->finding, sentence, false, values);
+    mx_advice_format(to->finding_persian, sizeof to->finding_persian, sentence, true, values);
 }
 
-static void remedy_say(struct mx_advice *to, enum mx_advice_sentence sentence, const double *values)
+static void remedy_format(struct mx_advice *to, enum mx_advice_sentence sentence, const double *values)
 {
-    mx_advice_say(to->remedy, sizeof to->remedy, sentence, false, values);
-    mx_advice_say(to->remedy_persian, sizeof to->remedy_persian, sentence, true, values);
+    mx_advice_format(to->remedy, sizeof to->remedy, sentence, false, values);
+    mx_advice_format(to->remedy_persian, sizeof to->remedy_persian, sentence, true, values);
 }
 
-#define FIND(to, sentence, ...)   find_say(to, sentence, (const double[]){__VA_ARGS__})
-#define REMEDY(to, sentence, ...) remedy_say(to, sentence, (const double[]){__VA_ARGS__})
+#define FIND(to, sentence, ...)   finding_format(to, sentence, (const double[]){__VA_ARGS__})
+#define REMEDY(to, sentence, ...) remedy_format(to, sentence, (const double[]){__VA_ARGS__})
 
 /* Twice as many batches ahead as now, as far as anyone may ask for them. */
 static int32_t twice(int32_t ahead, int32_t most)
@@ -267,7 +267,7 @@ int32_t mx_advice_find(const struct mx_advice_input *input, struct mx_advice out
 {
     static bool (*const find[MX_ADVICE_KINDS])(const struct figures *, struct mx_advice *) = {
         reading_find, load_find, transfer_find, data_find, variation_find};
-    const struct figures f = figures_make(input);
+    const struct figures f = figures_compute(input);
     int32_t count = 0;
     for (int kind = 0; kind < MX_ADVICE_KINDS; kind++) {
         out[count] = (struct mx_advice){.kind = (enum mx_advice_kind)kind};

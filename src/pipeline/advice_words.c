@@ -103,7 +103,7 @@ static void put_persian(struct writer *w, const char *number)
     }
 }
 
-void mx_advice_say(char *out, size_t bytes, enum mx_advice_sentence sentence, bool persian, const double *values)
+void mx_advice_format(char *out, size_t bytes, enum mx_advice_sentence sentence, bool persian, const double *values)
 {
     struct writer w = {.out = out, .bytes = bytes, .used = strlen(out)};
     bool command = false;

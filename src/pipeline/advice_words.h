@@ -53,6 +53,6 @@ enum mx_advice_sentence {
 const char *mx_advice_sentence(enum mx_advice_sentence sentence, bool persian);
 
 /* Appends the sentence with its values to the text in `out`; parts that do not fit are left out. */
-void mx_advice_say(char *out, size_t bytes, enum mx_advice_sentence sentence, bool persian, const double *values);
+void mx_advice_format(char *out, size_t bytes, enum mx_advice_sentence sentence, bool persian, const double *values);
 
 #endif

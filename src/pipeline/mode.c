@@ -255,7 +255,7 @@ static bool single_find(const struct mx_mode_request *r, const struct mx_registr
 
 /* Replaces the hint of the current error: devices, `advice` (may be NULL), and what would work, on two devices or (in
  * questions of one) on one. */
-static int hint_make(const struct mx_mode_request *r, const struct mx_registry *all, bool multi, const char *advice)
+static int hint_build(const struct mx_mode_request *r, const struct mx_registry *all, bool multi, const char *advice)
 {
     struct list list = {.length = 0};
     char best[MX_MODE_NAME_BYTES];
@@ -360,11 +360,11 @@ static int backend_check(const struct mx_mode_request *r, const struct mx_regist
     if (!backend_said(r)) return 0;
     if (!backend_named(all, r->backend, &status)) {
         MX_FAIL(MX_ERR_NO_DEVICE, NULL, "there is no backend '%s'", r->backend);
-        return hint_make(r, all, multi, NULL);
+        return hint_build(r, all, multi, NULL);
     }
     if (status.available) return 0;
     MX_FAIL(MX_ERR_NO_DEVICE, NULL, "backend %s is not available: %s", r->backend, status.reason);
-    return hint_make(r, all, multi, status.hint);
+    return hint_build(r, all, multi, status.hint);
 }
 
 /* The backend that indices mean: that asked for, or the first with a GPU. NULL: there is no GPU. */
@@ -460,7 +460,7 @@ static bool one_find(const struct mx_mode_request *r, const struct mx_registry *
 static int none_fail(const struct mx_mode_request *r, const struct mx_registry *all)
 {
     MX_FAIL(MX_ERR_NO_DEVICE, NULL, "there is no device to train on");
-    return hint_make(r, all, false, NULL);
+    return hint_build(r, all, false, NULL);
 }
 
 /* The best device was left to us. If that would be the CPU although a GPU is there that cannot be used, the user decides:
@@ -496,11 +496,11 @@ int mx_mode_find(const struct mx_mode_request *r, const struct mx_registry *all,
     rc = mx_mode_select(r, out);
     if (rc < 0) {
         const bool multi = by_index(r) || by_name(r);
-        return hint_make(r, all, multi, NULL);
+        return hint_build(r, all, multi, NULL);
     }
     if (said(r->device)) {
         rc = mx_registry_find(all, r->device);
-        return rc < 0 ? hint_make(r, all, false, NULL) : 0;
+        return rc < 0 ? hint_build(r, all, false, NULL) : 0;
     }
     MX_TRY(backend_check(r, all));
     if (out->best) {
@@ -518,7 +518,7 @@ int mx_mode_find(const struct mx_mode_request *r, const struct mx_registry *all,
     }
     if (!r->allow_single) {
         MX_FAIL(MX_ERR_NO_DEVICE, NULL, "%s", why.text);
-        rc = hint_make(r, all, true, NULL);
+        rc = hint_build(r, all, true, NULL);
         goto out;
     }
     out->mode = MX_MODE_SINGLE;

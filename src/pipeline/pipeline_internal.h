@@ -56,7 +56,7 @@ struct mx_pipeline_worker {
 };
 
 /* Events around the work of one stage on one slot. */
-struct mx_pipeline_place {
+struct mx_pipeline_events {
     struct mx_event *begin, *end;
 };
 
@@ -66,7 +66,7 @@ struct mx_pipeline_stage {
     struct mx_pipeline *pipeline;
     enum mx_stage kind;
     struct mx_stream *stream;
-    struct mx_pipeline_place *places; /* [count]: of the ring that it writes */
+    struct mx_pipeline_events *places; /* [count]: of the ring that it writes */
     int32_t count;
     pthread_cond_t changed; /* something that its conditions name */
     pthread_t thread;

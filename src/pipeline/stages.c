@@ -122,7 +122,7 @@ uint32_t mx_pipeline_open(struct mx_pipeline *p, uint64_t now_ns)
     }
     for (int i = 0; i < 2; i++)
         for (uint64_t n = stages[i]->done; n < stages[i]->submitted; n++) {
-            const struct mx_pipeline_place *const place = &stages[i]->places[n % (uint64_t)stages[i]->count];
+            const struct mx_pipeline_events *const place = &stages[i]->places[n % (uint64_t)stages[i]->count];
             if (!mx_event_done(place->begin)) break;
             p->open[count++] =
                 (struct mx_span){.stage = stages[i]->kind,
@@ -219,7 +219,7 @@ static int stage_queue(struct mx_pipeline_stage *stage, uint64_t number)
     int rc = 0;
     struct mx_pipeline *const p = stage->pipeline;
     const struct mx_pipeline_options *const o = &p->options;
-    struct mx_pipeline_place *const place = &stage->places[number % (uint64_t)stage->count];
+    struct mx_pipeline_events *const place = &stage->places[number % (uint64_t)stage->count];
     void *const data_slot = o->data_slots[number % (uint64_t)o->data_count];
     mx_error_clear();
     if (stage->kind == MX_STAGE_TRANSFER)
@@ -268,7 +268,7 @@ void mx_pipeline_stage_finish(struct mx_pipeline_stage *stage)
 {
     struct mx_pipeline *const p = stage->pipeline;
     const uint64_t number = stage->done;
-    const struct mx_pipeline_place *const place = &stage->places[number % (uint64_t)stage->count];
+    const struct mx_pipeline_events *const place = &stage->places[number % (uint64_t)stage->count];
     struct mx_thread_time time = stage->times[number % MX_PIPELINE_DEPTH];
     pthread_mutex_unlock(&p->lock);
     mx_error_clear();

@@ -97,7 +97,7 @@ static const struct mx_pipeline_worker *worker_at(const struct mx_pipeline *p, u
 }
 
 /* Where batch `number` is. The lock is held, but open while the work describes what a worker is at. */
-static void missing_tell(struct mx_pipeline *p, uint64_t number, char out[WHAT_BYTES])
+static void missing_format(struct mx_pipeline *p, uint64_t number, char out[WHAT_BYTES])
 {
     const struct mx_pipeline_work *const work = &p->options.work;
     const struct mx_pipeline_worker *const worker = worker_at(p, number);
@@ -149,7 +149,7 @@ static int arrival_wait(struct mx_pipeline *p)
             return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted while waiting for batch %" PRIu64, number);
         if (now_ns >= tell_ns) {
             char what[WHAT_BYTES];
-            missing_tell(p, number, what);
+            missing_format(p, number, what);
             pthread_mutex_unlock(&p->lock);
             if (number == 0)
                 mx_warn("still waiting for the first batch: %s", what);
@@ -347,7 +347,7 @@ static bool tune_due(struct mx_pipeline *p, bool *changed, char *why, size_t byt
     mx_pipeline_stats_now(p, &stats);
     mx_tune_measure(decides ? &p->tune_stats : &p->look_stats, &stats, &figures);
     tune->now = p->tuning;
-    *changed = decides ? mx_tune_decide(tune, &figures, why, bytes) : mx_tune_look(tune, &figures, why, bytes);
+    *changed = decides ? mx_tune_decide(tune, &figures, why, bytes) : mx_tune_check(tune, &figures, why, bytes);
     p->look_stats = stats;
     if (decides || *changed) p->tune_stats = stats;
     if (*changed) {

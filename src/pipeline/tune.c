@@ -104,8 +104,8 @@ static bool workers_undo(struct mx_tune *tune, const struct mx_tune_figures *f, 
 }
 
 /* The sentence about more workers than `before`. */
-static void workers_say(const struct mx_tune *tune, const struct mx_tune_figures *f, int32_t before, char *why,
-                        size_t bytes)
+static void workers_format(const struct mx_tune *tune, const struct mx_tune_figures *f, int32_t before, char *why,
+                           size_t bytes)
 {
     const int32_t now = tune->now.workers;
     if (disk_waits(f))
@@ -134,12 +134,12 @@ static bool workers_add(struct mx_tune *tune, const struct mx_tune_figures *f, b
     tune->batches = 0;
     tune->raised = !disk || tune->behind; /* otherwise the disk may have become slow only while these were measured */
     tune->now.workers = mx_least(wanted, most);
-    workers_say(tune, f, now, why, bytes);
+    workers_format(tune, f, now, why, bytes);
     return true;
 }
 
 /* Fewer, where far fewer hide a load by now. */
-static bool workers_give(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+static bool workers_lower(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
     const int32_t before = tune->now.workers;
     const int32_t wanted = mx_most(workers_hiding(tune, f, MX_TUNE_MARGIN), tune->least.workers);
@@ -152,7 +152,7 @@ static bool workers_give(struct mx_tune *tune, const struct mx_tune_figures *f, 
     return true;
 }
 
-bool mx_tune_look(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
+bool mx_tune_check(struct mx_tune *tune, const struct mx_tune_figures *f, char *why, size_t bytes)
 {
     const int32_t before = tune->now.workers;
     if (bytes > 0) why[0] = '\0';
@@ -162,7 +162,7 @@ bool mx_tune_look(struct mx_tune *tune, const struct mx_tune_figures *f, char *w
     tune->now.workers = workers_hiding(tune, f, MX_TUNE_MARGIN);
     tune->raised = tune->gave = false;
     tune->calm = 0;
-    workers_say(tune, f, before, why, bytes);
+    workers_format(tune, f, before, why, bytes);
     return true;
 }
 
@@ -216,7 +216,7 @@ static bool depth_add(struct mx_tune *tune, const struct mx_tune_figures *f, cha
     return true;
 }
 
-static bool depth_give(struct mx_tune *tune, char *why, size_t bytes)
+static bool depth_lower(struct mx_tune *tune, char *why, size_t bytes)
 {
     const int32_t loaded = tune->now.loaded, prepared = tune->now.prepared;
     tune->now.loaded = mx_most(loaded / 2, tune->least.loaded);
@@ -264,7 +264,7 @@ static bool calm_decide(struct mx_tune *tune, const struct mx_tune_figures *f, c
     }
     if (++tune->calm < tune->patience) return false;
     tune->workers_final = false; /* it was long ago */
-    tune->gave = workers_give(tune, f, why, bytes) || depth_give(tune, why, bytes);
+    tune->gave = workers_lower(tune, f, why, bytes) || depth_lower(tune, why, bytes);
     tune->calm = 0;
     return tune->gave;
 }

@@ -78,7 +78,7 @@ uint64_t mx_tune_due(int32_t round);
 void mx_tune_measure(const struct mx_pipeline_stats *from, const struct mx_pipeline_stats *to,
                      struct mx_tune_figures *out);
 /* Between two rounds: starts more workers if the disk has become too slow for those there are. As mx_tune_decide. */
-bool mx_tune_look(struct mx_tune *tune, const struct mx_tune_figures *figures, char *why, size_t bytes);
+bool mx_tune_check(struct mx_tune *tune, const struct mx_tune_figures *figures, char *why, size_t bytes);
 /* Decides: tune->now is what to use from now on; `why` is the sentence to log (without a full stop; "" if there is
  * nothing to log). True: something changed. */
 bool mx_tune_decide(struct mx_tune *tune, const struct mx_tune_figures *figures, char *why, size_t bytes);

@@ -25,24 +25,24 @@ struct placing {
 };
 
 /* [F, width] */
-static struct mx_slice take(const struct placing *p, int64_t width)
+static struct mx_slice reserve(const struct placing *p, int64_t width)
 {
     return mx_layout_take(p->layout, p->frames * width);
 }
 
 /* What is bf16 in mixed precision. */
-static struct mx_slice take_narrow(const struct placing *p, int64_t width)
+static struct mx_slice reserve_narrow(const struct placing *p, int64_t width)
 {
     return mx_layout_take(p->layout, p->mixed ? (p->frames * width + 1) / 2 : p->frames * width);
 }
 
 static void block_place(const struct placing *p, const struct mx_vocoder_size *size, struct mx_vocoder_block_memory *m)
 {
-    m->mixed = take(p, size->width);
-    m->normed = take_narrow(p, size->width);
-    m->stats = take(p, 2);
-    m->pre = p->train ? take_narrow(p, size->hidden) : (struct mx_slice){0};
-    m->hidden = take_narrow(p, size->hidden);
+    m->mixed = reserve(p, size->width);
+    m->normed = reserve_narrow(p, size->width);
+    m->stats = reserve(p, 2);
+    m->pre = p->train ? reserve_narrow(p, size->hidden) : (struct mx_slice){0};
+    m->hidden = reserve_narrow(p, size->hidden);
 }
 
 void mx_vocoder_memory_place(struct mx_vocoder_memory *memory, struct mx_layout *layout,
@@ -56,31 +56,31 @@ void mx_vocoder_memory_place(struct mx_vocoder_memory *memory, struct mx_layout 
     *memory = (struct mx_vocoder_memory){0};
     memory->tables = mx_layout_take(layout, (int64_t)tables);
     memory->places = mx_layout_take(layout, 3 * (int64_t)bins);
-    memory->input = take(p, config->recipe.bands);
-    memory->embedded = take(p, size->width);
-    memory->stats = take(p, 2);
-    memory->x[0] = take(p, size->width);
+    memory->input = reserve(p, config->recipe.bands);
+    memory->embedded = reserve(p, size->width);
+    memory->stats = reserve(p, 2);
+    memory->x[0] = reserve(p, size->width);
     for (int i = 0; i < size->blocks; i++) {
         /* Without a backward pass all blocks share the memory of one, and each adds to its input in place. */
-        memory->x[i + 1] = train ? take(p, size->width) : memory->x[0];
+        memory->x[i + 1] = train ? reserve(p, size->width) : memory->x[0];
         if (i == 0 || train)
             block_place(p, size, &memory->blocks[i]);
         else
             memory->blocks[i] = memory->blocks[0];
     }
-    memory->normed = take_narrow(p, size->width);
-    memory->normed_stats = take(p, 2);
-    memory->magnitude = take(p, bins);
-    memory->logits = take(p, MX_VOCODER_OUTPUTS);
-    memory->burst = take(p, MX_VOCODER_BURST);
+    memory->normed = reserve_narrow(p, size->width);
+    memory->normed_stats = reserve(p, 2);
+    memory->magnitude = reserve(p, bins);
+    memory->logits = reserve(p, MX_VOCODER_OUTPUTS);
+    memory->burst = reserve(p, MX_VOCODER_BURST);
     if (!train) return;
-    memory->dmagnitude = take(p, bins);
-    memory->dlogits = take(p, MX_VOCODER_OUTPUTS);
-    memory->dburst = take(p, MX_VOCODER_BURST);
+    memory->dmagnitude = reserve(p, bins);
+    memory->dlogits = reserve(p, MX_VOCODER_OUTPUTS);
+    memory->dburst = reserve(p, MX_VOCODER_BURST);
     memory->losses = mx_layout_take(layout, (int64_t)MX_VOCODER_LOSSES * capacity->sequences);
-    memory->d = take(p, size->width);
-    memory->e = take(p, size->width);
-    memory->dhidden = take_narrow(p, size->hidden);
+    memory->d = reserve(p, size->width);
+    memory->e = reserve(p, size->width);
+    memory->dhidden = reserve_narrow(p, size->hidden);
 }
 
 int mx_vocoder_memory_plan(const struct mx_vocoder_config *config, const struct mx_vocoder_capacity *capacity,

@@ -47,7 +47,7 @@ static void classes_weigh(struct mx_path *p, int slot, const float *logits, int3
 }
 
 /* score: those of the frame before become those of arriving at each class; from: whence. */
-static void steps_take(int32_t score[CLASSES], uint8_t from[CLASSES])
+static void steps_score(int32_t score[CLASSES], uint8_t from[CLASSES])
 {
     int32_t above[CLASSES];
     uint8_t above_from[CLASSES];
@@ -163,7 +163,7 @@ void mx_path_push(struct mx_path *p, const float *logits, int64_t rows)
     for (int64_t row = 0; row < rows; row++) {
         const int slot = (int)(p->pushed % RING);
         classes_weigh(p, slot, logits + row * (CLASSES + 1), gain);
-        steps_take(p->score, p->from[slot]);
+        steps_score(p->score, p->from[slot]);
         for (int i = 0; i < CLASSES; i++) p->score[i] += gain[i];
         const int32_t best = p->score[highest_score(p->score)];
         for (int i = 0; i < CLASSES; i++) p->score[i] -= best;

@@ -273,7 +273,7 @@ static int bands_open(struct mx_sound_bands *bands, const struct mx_recipe *reci
     MX_TRY(mx_recipe_tables_make(recipe, &bands->tables));
     bands->places = mx_alloc(3 * ((size_t)recipe->fft_size / 2 + 1), sizeof *bands->places);
     if (bands->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_recipe_places_make(recipe, &bands->tables, bands->places));
+    MX_TRY(mx_recipe_places_build(recipe, &bands->tables, bands->places));
 out:
     return rc;
 }
@@ -457,7 +457,7 @@ int mx_sound_overlap(struct mx_sound *s, struct mx_stream *stream, const struct 
 
 /* Round i: from the sound in AUDIO to the next one. `before` is the spectrum of the sound before, and is lost; `now`
  * becomes that of the sound in AUDIO. */
-static int round_take(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b, int i)
+static int round_run(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b, int i)
 {
     const struct mx_slice now = mx_sound_piece(s, i % 2 ? MX_SOUND_SECOND : MX_SOUND_FIRST);
     const struct mx_slice before = mx_sound_piece(s, i % 2 ? MX_SOUND_FIRST : MX_SOUND_SECOND);
@@ -555,7 +555,7 @@ int mx_sound_run(struct mx_sound *s, struct mx_stream *stream, const struct mx_s
     int rc = 0;
     MX_TRY(batch_send(s, stream, b));
     MX_TRY(s->kind->start(s, stream, b));
-    for (int i = 0; i < s->options.rounds; i++) MX_TRY(round_take(s, stream, b, i));
+    for (int i = 0; i < s->options.rounds; i++) MX_TRY(round_run(s, stream, b, i));
     if (s->options.vocoder != NULL) MX_TRY(attenuate(s, stream, b));
     for (int i = 0; i < s->options.projections; i++) MX_TRY(project(s, stream, b));
     MX_TRY(mx_copy_download(stream, s->audio, mx_sound_piece(s, MX_SOUND_AUDIO),

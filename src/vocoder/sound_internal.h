@@ -76,7 +76,7 @@ extern const struct mx_sound_kind mx_sound_griffin_lim, mx_sound_vocoder;
 /* Tables of a recipe, on the host. */
 struct mx_sound_bands {
     struct mx_recipe_tables tables;
-    float *places; /* as mx_recipe_places_make makes them */
+    float *places; /* as mx_recipe_places_build makes them */
 };
 
 struct mx_sound {

@@ -19,7 +19,7 @@
 #define NOISE_HIGH_DB 0.0
 #define NOISE_HIGH_HZ 8000.0
 
-static int noise_make(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+static int noise_compute(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
 {
     const struct mx_slice audio = mx_sound_piece(s, MX_SOUND_AUDIO);
     int rc = 0;
@@ -51,7 +51,7 @@ static int griffin_start(struct mx_sound *s, struct mx_stream *stream, const str
                                                                 .iterations = MEL_ITERATIONS,
                                                                 .mean = (float)s->options.mean,
                                                                 .deviation = (float)s->options.deviation}));
-    MX_TRY(noise_make(s, stream, b));
+    MX_TRY(noise_compute(s, stream, b));
 out:
     return rc;
 }
@@ -129,7 +129,7 @@ out:
 }
 
 /* The harmonics of the track, in AUDIO. */
-static int harmonics_make(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
+static int harmonics_compute(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
 {
     const struct mx_slice hz = mx_sound_piece(s, MX_SOUND_HZ), gate = mx_sound_piece(s, MX_SOUND_GATE);
     const struct mx_slice phase = mx_sound_piece(s, MX_SOUND_PHASE);
@@ -160,9 +160,9 @@ static int vocoder_start(struct mx_sound *s, struct mx_stream *stream, const str
     const int64_t bins = s->recipe.fft_size / 2 + 1;
     const bool textured = s->options.texture > 0;
     int rc = 0;
-    MX_TRY(harmonics_make(s, stream, b));
+    MX_TRY(harmonics_compute(s, stream, b));
     MX_TRY(mx_sound_measure(s, stream, b, first));
-    MX_TRY(noise_make(s, stream, b));
+    MX_TRY(noise_compute(s, stream, b));
     MX_TRY(mx_sound_measure(s, stream, b, second));
     if (textured)
         MX_TRY(mx_texture(stream, &(struct mx_texture_args){.source = first,

@@ -24,7 +24,7 @@ static int tables_send(const struct mx_vocoder *v, struct mx_stream *stream, con
     const size_t count = 3 * (size_t)mx_vocoder_bins(&v->config);
     float *const places = mx_alloc(count, sizeof *places);
     if (!places) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_recipe_places_make(&v->config.recipe, tables, places));
+    MX_TRY(mx_recipe_places_build(&v->config.recipe, tables, places));
     MX_TRY(mx_copy_upload(stream, v->memory.tables, tables->data, tables->count * sizeof *tables->data));
     MX_TRY(mx_copy_upload(stream, v->memory.places, places, count * sizeof *places));
     MX_TRY(mx_stream_sync(stream));

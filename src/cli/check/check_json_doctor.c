@@ -116,7 +116,7 @@ static void finding_json(cJSON *list, const struct mx_doctor_finding *finding, i
     number(object, "value", finding->value, failures);
     number(object, "limit", finding->limit, failures);
     text(object, "text", finding->text, failures);
-    if (mx_doctor_finding_say(&words, MX_WORDS_ENGLISH, finding) < 0) ++*failures;
+    if (mx_doctor_finding_format(&words, MX_WORDS_ENGLISH, finding) < 0) ++*failures;
     text(object, "words", words.data, failures);
     mx_string_release(&words);
 }

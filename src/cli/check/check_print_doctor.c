@@ -28,7 +28,7 @@ static void suspect_print(const struct mx_doctor *doctor, const struct mx_doctor
     printf("  %s: ", mx_string_plain(plain, sizeof plain, doctor->report.manifest->utterances[suspect->row].id));
     for (size_t i = 0; i < suspect->count; i++) {
         struct mx_string words = {0};
-        if (mx_doctor_finding_say(&words, MX_WORDS_ENGLISH, &doctor->findings.items[suspect->first + i]) == 0)
+        if (mx_doctor_finding_format(&words, MX_WORDS_ENGLISH, &doctor->findings.items[suspect->first + i]) == 0)
             printf("%s%s", i > 0 ? "; " : "", mx_string_plain(plain, sizeof plain, words.data));
         mx_string_release(&words);
     }

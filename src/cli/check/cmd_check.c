@@ -77,7 +77,7 @@ static const struct mx_example examples[] = {
 /* ---- messages ---- */
 
 /* The first rejected rows and notes by name, on the log. */
-static void rows_tell(const struct mx_check_report *report, const char *rejects)
+static void rows_log(const struct mx_check_report *report, const char *rejects)
 {
     uint32_t notes = 0;
     const struct mx_manifest *const manifest = report->manifest;
@@ -98,7 +98,7 @@ static void rows_tell(const struct mx_check_report *report, const char *rejects)
 }
 
 /* Sentences of '--text' that are of no use. */
-static void text_tell(const char *text, const struct mx_doctor_coverage *coverage)
+static void text_log(const char *text, const struct mx_doctor_coverage *coverage)
 {
     if (coverage->text_foreign > 0)
         mx_warn("%s: sentences in no language of the rows, or in one of several, are not used: %" PRIu32, text,
@@ -209,14 +209,15 @@ static int files_write(const struct values *values, const struct mx_command_chec
     return rc;
 }
 
-static int tell(const struct values *values, const char *path, const struct mx_doctor *doctor, const atomic_bool *stop)
+static int outcome_report(const struct values *values, const char *path, const struct mx_doctor *doctor,
+                          const atomic_bool *stop)
 {
     int rc = 0;
     char *rejects = NULL, *suspects = NULL;
     MX_TRY(lists_place(values, doctor, &rejects, &suspects));
     const struct mx_command_check_report told = {path, doctor, rejects, suspects};
-    rows_tell(&doctor->report, rejects);
-    if (values->text != NULL) text_tell(values->text, &doctor->coverage);
+    rows_log(&doctor->report, rejects);
+    if (values->text != NULL) text_log(values->text, &doctor->coverage);
     if (values->json)
         MX_TRY(mx_command_check_json(&told));
     else
@@ -253,7 +254,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false);
     wanted.stop = stop;
     rc = mx_doctor_examine(operands->items[0], &wanted, &doctor);
-    if (rc == 0) rc = tell(values, operands->items[0], &doctor, stop);
+    if (rc == 0) rc = outcome_report(values, operands->items[0], &doctor, stop);
     mx_interrupt_leave(&interrupt);
     mx_doctor_release(&doctor);
 out:

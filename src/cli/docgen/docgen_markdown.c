@@ -277,7 +277,7 @@ static int field_append(const struct page *p, const struct mx_config_section *se
                                 *alias));
     if (former.data != NULL) {
         mx_string_append(p->out, " ");
-        mx_catalogue_say(p->out, p->language, mx_docgen_words[FORMERLY], (const char *const[]){former.data});
+        mx_catalogue_format(p->out, p->language, mx_docgen_words[FORMERLY], (const char *const[]){former.data});
     }
     rc = mx_string_append(p->out, " |\n");
 out:

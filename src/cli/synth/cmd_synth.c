@@ -222,7 +222,7 @@ static int usage_check(const struct values *v, const struct mx_option_list *oper
 static int voice_choose(struct work *w, const struct values *v)
 {
     int rc = 0;
-    MX_TRY(mx_command_choice_make(&w->choice, v->checkpoint, v->voice));
+    MX_TRY(mx_command_choice_resolve(&w->choice, v->checkpoint, v->voice));
     if (w->choice.speaker != NULL && (v->speaker != NULL || v->speaker_wav.count > 0))
         MX_RAISE(MX_ERR_USAGE, "omit one of the two", "'--voice %s' names a speaker, and so does '--%s'", v->voice,
                  v->speaker != NULL ? "speaker" : "speaker-wav");
@@ -296,7 +296,7 @@ struct telling {
     uint64_t told;
 };
 
-static void pieces_tell(struct telling *t, const struct mx_speaking_report *report)
+static void pieces_report(struct telling *t, const struct mx_speaking_report *report)
 {
     const struct mx_progress_options line = {
         .title = "Speaking", .unit = "pieces", .total = report->pieces, .delay_ns = PROGRESS_NS};
@@ -308,7 +308,7 @@ static void pieces_tell(struct telling *t, const struct mx_speaking_report *repo
 }
 
 /* Every line listens to the same recordings, so what is wrong with them is said once. */
-static void warnings_tell(struct work *w, size_t line)
+static void warnings_log(struct work *w, size_t line)
 {
     const size_t common = (size_t)mx_speaker_report(w->speaker)->reference_warnings;
     for (size_t i = w->told ? common : 0; i < mx_speaker_warnings(w->speaker); i++) {
@@ -321,7 +321,7 @@ static void warnings_tell(struct work *w, size_t line)
 }
 
 /* What listening to recordings changed. */
-static void likeness_tell(const struct work *w)
+static void likeness_log(const struct work *w)
 {
     if (w->how.references_count == 0 || w->how.likeness == 0) return;
     mx_info("moved towards the recordings: pitch by %+.1f semitones, colour by %.1f dB (root mean square of the bands)",
@@ -329,8 +329,8 @@ static void likeness_tell(const struct work *w)
 }
 
 /* All chunks of the text that was begun, as they are made. */
-static int chunks_take(struct work *w, struct mx_synth_output *output, struct telling *telling, uint64_t begun_ns,
-                       struct spoken *spoken)
+static int chunks_write(struct work *w, struct mx_synth_output *output, struct telling *telling, uint64_t begun_ns,
+                        struct spoken *spoken)
 {
     const struct mx_sound_chunk *chunk;
     int rc;
@@ -338,15 +338,15 @@ static int chunks_take(struct work *w, struct mx_synth_output *output, struct te
         if (chunk->begin == 0) spoken->first_seconds = (double)(mx_clock_ns() - begun_ns) * 1e-9;
         rc = mx_synth_output_add(output, chunk->samples, chunk->count);
         if (rc < 0) break;
-        if (telling != NULL) pieces_tell(telling, mx_speaker_report(w->speaker));
+        if (telling != NULL) pieces_report(telling, mx_speaker_report(w->speaker));
     }
     return rc;
 }
 
 /* One text to one output. spoken->seconds is 0 if nothing in it can be spoken; then nothing is written. `line`: its
  * number for warnings, or 0. */
-static int speech_make(struct work *w, const char *text, size_t length, struct telling *telling, size_t line,
-                       struct spoken *spoken)
+static int text_synthesize(struct work *w, const char *text, size_t length, struct telling *telling, size_t line,
+                           struct spoken *spoken)
 {
     int rc = 0;
     struct mx_synth_output *output = NULL;
@@ -354,8 +354,8 @@ static int speech_make(struct work *w, const char *text, size_t length, struct t
     MX_TRY(mx_synth_output_open(&w->output, &output));
     const uint64_t begun_ns = mx_clock_ns();
     MX_TRY(mx_speaker_begin(w->speaker, text, length, &w->how));
-    rc = chunks_take(w, output, telling, begun_ns, spoken);
-    warnings_tell(w, line);
+    rc = chunks_write(w, output, telling, begun_ns, spoken);
+    warnings_log(w, line);
     MX_TRY(rc);
     const struct mx_speaking_report *const report = mx_speaker_report(w->speaker);
     if (mx_synth_output_samples(output) == 0) goto out;
@@ -386,7 +386,7 @@ static int text_speak(struct work *w, const char *text, size_t length)
     struct mx_interrupt interrupt;
     const bool play = w->output.play;
     if (play) w->output.stop = mx_interrupt_watch(&interrupt, false);
-    int rc = speech_make(w, text, length, play ? NULL : &telling, 0, &spoken);
+    int rc = text_synthesize(w, text, length, play ? NULL : &telling, 0, &spoken);
     mx_progress_finish(telling.progress);
     if (play) mx_interrupt_leave(&interrupt);
     if (rc == 0 && spoken.seconds <= 0) rc = silent_fail();
@@ -399,7 +399,7 @@ static int text_speak(struct work *w, const char *text, size_t length)
             w->output.file != NULL ? w->output.file : "played", spoken.seconds, spoken.pieces,
             spoken.pieces == 1 ? "" : "s", spoken.work_seconds / spoken.seconds, spoken.model_seconds,
             spoken.sound_seconds, spoken.first_seconds);
-    likeness_tell(w);
+    likeness_log(w);
     return 0;
 }
 
@@ -416,7 +416,7 @@ static int line_speak(struct work *w, struct mx_synth_line *line, const char *fo
     char *const path = mx_format("%s/%s", folder, line->name);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     w->output.file = path;
-    rc = speech_make(w, line->text, line->length, NULL, line->number, &spoken);
+    rc = text_synthesize(w, line->text, line->length, NULL, line->number, &spoken);
     if (rc < 0) MX_TRY(mx_error_wrap("line %zu", line->number));
     if (spoken.seconds <= 0) {
         mx_warn("line %zu: nothing in it can be spoken", line->number);
@@ -456,7 +456,7 @@ static int lines_speak(struct work *w, const char *text, size_t length, const ch
             "skipped, %zu with nothing to say",
             folder, totals.files, totals.files == 1 ? "" : "s", totals.seconds, totals.work_seconds / totals.seconds,
             lines.blank, lines.blank == 1 ? "" : "s", totals.silent);
-    likeness_tell(w);
+    likeness_log(w);
 out:
     mx_progress_finish(progress);
     mx_synth_lines_release(&lines);

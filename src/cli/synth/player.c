@@ -143,7 +143,7 @@ static int interrupted(void)
 }
 
 /* Waits for a block that can be filled. */
-static int block_take(struct mx_player *p)
+static int block_acquire(struct mx_player *p)
 {
     int rc;
     void *item = NULL;
@@ -170,7 +170,7 @@ static int block_send(struct mx_player *p)
 int mx_player_add(struct mx_player *p, const int16_t *samples, size_t count)
 {
     while (count > 0) {
-        int rc = p->filling == NULL ? block_take(p) : 0;
+        int rc = p->filling == NULL ? block_acquire(p) : 0;
         if (rc < 0) return rc;
         const size_t room = BLOCK_SAMPLES - p->filling->count, n = count < room ? count : room;
         memcpy(p->filling->samples + p->filling->count, samples, n * sizeof *samples);

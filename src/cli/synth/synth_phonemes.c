@@ -18,7 +18,7 @@
 #define SYMBOLS_END 0x2d00 /* no phonemes from there on */
 
 /* Without a voice: every symbol of the language, or of all languages that can be detected. */
-static int vocabulary_make(int language, struct mx_vocabulary **out)
+static int vocabulary_build(int language, struct mx_vocabulary **out)
 {
     int rc = 0;
     bool asked[MX_LANGUAGE_COUNT] = {false};
@@ -128,7 +128,7 @@ int mx_synth_phonemes_show(const struct mx_synth_phonemes *o, const char *text, 
     }
     if (o->lexicon != NULL) MX_TRY(mx_lexicon_open(o->lexicon, &lexicon));
     MX_TRY(o->checkpoint != NULL ? vocabulary_load(o->checkpoint, &vocabulary)
-                                 : vocabulary_make(how.language, &vocabulary));
+                                 : vocabulary_build(how.language, &vocabulary));
     if (o->checkpoint != NULL) MX_TRY(mx_vocabulary_check_lexicon(vocabulary, lexicon));
     MX_TRY(mx_vocabulary_add_lexicon(vocabulary, lexicon));
     how.vocabulary = vocabulary;
