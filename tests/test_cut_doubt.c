@@ -36,7 +36,7 @@ static void word_put(int32_t w, int64_t begin, int64_t end, int64_t before, int6
                                       .quiet_end = begin * HOP,
                                       .still_begin = end * HOP,
                                       .still_end = (end + behind) * HOP,
-                                      .behind = words[w].behind};
+                                      .after = words[w].after};
 }
 
 static int setup(void **state)
@@ -45,7 +45,7 @@ static int setup(void **state)
     for (int32_t w = 0; w < WORDS; w++) {
         const int64_t at = 40 + (w / 3) * 130 + w % 3 * 30;
         words[w] = (struct mx_cut_word){
-            .first = 5 * w, .last = 5 * w + 5, .behind = w % 3 == 2 ? MX_CUT_BREAK_SENTENCE : MX_CUT_BREAK_WORD};
+            .first = 5 * w, .last = 5 * w + 5, .after = w % 3 == 2 ? MX_CUT_BREAK_SENTENCE : MX_CUT_BREAK_WORD};
         word_put(w, at, at + 30, w % 3 == 0 ? 40 : 0, w % 3 == 2 ? 40 : 0);
         scores[w] = -3 + 0.1 * (w % 7);
     }

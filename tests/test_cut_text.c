@@ -108,7 +108,7 @@ static void units(void **state)
     assert_int_equal(t.word_count, 7);
     assert_int_equal(t.unit_count, 3);
     for (int32_t w = 0; w < 7; w++) {
-        assert_int_equal(t.words[w].behind, behind[w]);
+        assert_int_equal(t.words[w].after, behind[w]);
         assert_int_equal(t.words[w].part, w >= 2);
         const struct mx_cut_unit *const u = &t.units[t.words[w].unit];
         assert_true(t.words[w].first > u->first && t.words[w].last < u->last);

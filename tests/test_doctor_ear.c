@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The doctor's ear in a check: the same sounds on any number of workers.
+ * The doctor's meter in a check: the same sounds on any number of workers.
  */
 // clang-format off
 #include <setjmp.h>
@@ -25,18 +25,18 @@
 static void sounds_take(const char *folder, int workers, struct mx_doctor_sound *out)
 {
     struct mx_check_report report;
-    struct mx_doctor_meter *ear;
+    struct mx_doctor_meter *meter;
     struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
     options.row.tokens = MX_TOKENS_CHARS;
     options.workers = workers;
-    assert_int_equal(mx_doctor_meter_create(&ear), 0);
-    assert_null(mx_doctor_meter_sounds(ear));
-    options.listener = mx_doctor_meter_listener(ear);
+    assert_int_equal(mx_doctor_meter_create(&meter), 0);
+    assert_null(mx_doctor_meter_sounds(meter));
+    options.listener = mx_doctor_meter_listener(meter);
     assert_int_equal(mx_check_run(folder, &options, &report), 0);
     assert_int_equal(report.manifest->utterance_count, ROWS);
-    memcpy(out, mx_doctor_meter_sounds(ear), ROWS * sizeof *out);
+    memcpy(out, mx_doctor_meter_sounds(meter), ROWS * sizeof *out);
     mx_check_release(&report);
-    mx_doctor_meter_destroy(ear);
+    mx_doctor_meter_destroy(meter);
 }
 
 static void test_workers(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The doctor's ear: each measure against sounds whose truth is known, and what is named of a corpus and what is not.
+ * The doctor's meter: each measure against sounds whose truth is known, and what is named of a corpus and what is not.
  */
 // clang-format off
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static int named(struct clinic *clinic, enum mx_doctor_finding_kind kind, uint32
 {
     int count = 0;
     struct mx_doctor_findings findings = {0};
-    assert_int_equal(mx_doctor_sounds_judge(&clinic->report, mx_doctor_meter_sounds(clinic->ear), &findings), 0);
+    assert_int_equal(mx_doctor_sounds_judge(&clinic->report, mx_doctor_meter_sounds(clinic->meter), &findings), 0);
     for (size_t i = 0; i < findings.count; i++) {
         assert_true(findings.items[i].badness >= 1);
         if (findings.items[i].kind != kind) continue;
@@ -102,10 +102,10 @@ static void test_clean(void **state)
         between(fabs(s->offset), 0, 1e-3);
     }
     struct mx_doctor_findings findings = {0};
-    assert_int_equal(mx_doctor_sounds_judge(&clinic->report, mx_doctor_meter_sounds(clinic->ear), &findings), 0);
+    assert_int_equal(mx_doctor_sounds_judge(&clinic->report, mx_doctor_meter_sounds(clinic->meter), &findings), 0);
     assert_int_equal(findings.count, 0);
     struct mx_doctor_sound_summary summary;
-    assert_int_equal(mx_doctor_sounds_summarise(&clinic->report, mx_doctor_meter_sounds(clinic->ear), &summary), 0);
+    assert_int_equal(mx_doctor_sounds_summarise(&clinic->report, mx_doctor_meter_sounds(clinic->meter), &summary), 0);
     assert_int_equal(summary.rows, 20);
     between(summary.bandwidth_hz, 10000, 11025);
     between(summary.bandwidth_best_hz, summary.bandwidth_hz, 11025);
@@ -166,7 +166,7 @@ static void test_narrow_corpus(void **state)
         clinic_hear(clinic, &babble, 0);
     }
     assert_int_equal(named(clinic, MX_DOCTOR_FINDING_NARROW, &row), 0);
-    assert_int_equal(mx_doctor_sounds_summarise(&clinic->report, mx_doctor_meter_sounds(clinic->ear), &summary), 0);
+    assert_int_equal(mx_doctor_sounds_summarise(&clinic->report, mx_doctor_meter_sounds(clinic->meter), &summary), 0);
     between(summary.bandwidth_hz, 3300, 4400);
 }
 

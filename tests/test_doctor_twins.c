@@ -45,7 +45,7 @@ static int teardown(void **state)
 static void judge(struct clinic *clinic, struct mx_doctor_findings *findings)
 {
     *findings = (struct mx_doctor_findings){0};
-    assert_int_equal(mx_doctor_twins_judge(&clinic->report, mx_doctor_meter_sounds(clinic->ear), findings), 0);
+    assert_int_equal(mx_doctor_twins_judge(&clinic->report, mx_doctor_meter_sounds(clinic->meter), findings), 0);
     mx_doctor_findings_sort(findings);
 }
 

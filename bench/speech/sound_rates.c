@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * sound_rates MANIFEST [SHARE]: how often the doctor's ear (doctor/sound.h, doctor/twins.h) is right, on real recordings.
+ * sound_rates MANIFEST [SHARE]: how often the doctor's meter (doctor/sound.h, doctor/twins.h) is right, on real recordings.
  * Each fault is added, at a strength that happens, to a share of the good rows drawn by chance (0.05), and the corpus is
  * judged again: how many of those rows are named for it, and how many of the untouched ones. First come the quantiles of
  * the measures of the untouched rows, and what is named among them. With the environment variable SOUND_RATES_LIST, each of
  * those is listed; with SOUND_RATES_VALUES, the quantiles of spoiled rows are, too.
  *
- * sound_rates MANIFEST 0: only how long a check takes without and with the ear, and the judgement after it.
+ * sound_rates MANIFEST 0: only how long a check takes without and with the meter, and the judgement after it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct recording {
 
 struct bench {
     struct mx_check_report report;
-    struct mx_doctor_meter *ear;
+    struct mx_doctor_meter *meter;
     struct mx_audio_reader *reader;
     struct mx_doctor_sound *clean, *sounds;     /* [utterances] */
     struct recording *recordings;               /* [utterances]; count 0: rejected */
@@ -286,14 +286,14 @@ static int measure(struct bench *b, uint32_t row)
     int rc = 0;
     struct mx_row heard = {0};
     struct mx_audio_options options = MX_AUDIO_OPTIONS_DEFAULT;
-    const struct mx_check_listener listener = mx_doctor_meter_listener(b->ear);
+    const struct mx_check_listener listener = mx_doctor_meter_listener(b->meter);
     options.clipped_share = 1; /* chance decides how many come three in a row */
     options.seconds_max = 600;
     MX_TRY(mx_audio_take(b->reader, "row", b->work, b->count, MX_AUDIO_RATE, &options, &heard.samples,
                          &heard.sample_count, &heard.audio));
     heard.whole = mx_audio_whole(b->reader, &heard.whole_count);
     MX_TRY(listener.hear(listener.context, 0, row, &heard));
-    b->sounds[row] = mx_doctor_meter_sounds(b->ear)[row];
+    b->sounds[row] = mx_doctor_meter_sounds(b->meter)[row];
 out:
     return rc;
 }
@@ -431,7 +431,7 @@ static int bench_open(struct bench *b, const char *path)
     struct mx_check_options options = MX_CHECK_OPTIONS_DEFAULT;
     options.listener = (struct mx_check_listener){recordings_begin, recording_keep, b};
     MX_TRY(mx_check_run(path, &options, &b->report));
-    MX_TRY(mx_doctor_meter_create(&b->ear));
+    MX_TRY(mx_doctor_meter_create(&b->meter));
     MX_TRY(mx_audio_reader_create(&b->reader));
     const uint32_t all = b->report.manifest->utterance_count;
     for (uint32_t i = 0; i < all; i++) {
@@ -446,7 +446,7 @@ static int bench_open(struct bench *b, const char *path)
     b->part = mx_alloc(all, sizeof *b->part);
     if (b->work == NULL || b->other == NULL || b->sounds == NULL || b->clean == NULL || b->part == NULL)
         MX_TRY(MX_ERR_NO_MEMORY);
-    const struct mx_check_listener listener = mx_doctor_meter_listener(b->ear);
+    const struct mx_check_listener listener = mx_doctor_meter_listener(b->meter);
     MX_TRY(listener.begin(listener.context, all));
     for (uint32_t i = 0; i < all; i++) {
         if (b->recordings[i].count == 0) continue;
@@ -478,7 +478,7 @@ static void bench_close(struct bench *b)
     mx_free(b->sounds);
     mx_free(b->clean);
     mx_free(b->part);
-    mx_doctor_meter_destroy(b->ear);
+    mx_doctor_meter_destroy(b->meter);
     mx_audio_reader_destroy(b->reader);
     mx_check_release(&b->report);
 }
@@ -513,16 +513,16 @@ static int time_measure(struct bench *b, const char *path)
     MX_TRY(mx_check_run(path, &options, &b->report));
     time_tell("check", since);
     mx_check_release(&b->report);
-    MX_TRY(mx_doctor_meter_create(&b->ear));
-    options.listener = mx_doctor_meter_listener(b->ear);
+    MX_TRY(mx_doctor_meter_create(&b->meter));
+    options.listener = mx_doctor_meter_listener(b->meter);
     time_begin(since);
     MX_TRY(mx_check_run(path, &options, &b->report));
-    time_tell("with the ear", since);
+    time_tell("with the meter", since);
     time_begin(since);
-    MX_TRY(mx_doctor_sounds_judge(&b->report, mx_doctor_meter_sounds(b->ear), &findings));
+    MX_TRY(mx_doctor_sounds_judge(&b->report, mx_doctor_meter_sounds(b->meter), &findings));
     time_tell("judging", since);
     time_begin(since);
-    MX_TRY(mx_doctor_twins_judge(&b->report, mx_doctor_meter_sounds(b->ear), &findings));
+    MX_TRY(mx_doctor_twins_judge(&b->report, mx_doctor_meter_sounds(b->meter), &findings));
     time_tell("twins", since);
     printf("%u rows, %.1f h, %zu findings\n", b->report.rows, b->report.seconds / 3600, findings.count);
 out:

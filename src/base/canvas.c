@@ -125,7 +125,7 @@ static void sink_flush(png_structp png)
     (void)png;
 }
 
-/* libpng wants to print; the library does not. */
+/* libpng would print; this library must not. */
 static void png_failed(png_structp png, png_const_charp message)
 {
     (void)message;
@@ -138,7 +138,7 @@ static void png_warned(png_structp png, png_const_charp message)
     (void)message;
 }
 
-/* False when libpng gives up, which it does when memory is out. Alone in its function: nothing but `png` and `info`
+/* False when libpng fails, as it does without memory. Alone in its function: nothing but `png` and `info`
  * lives across the jump, and they are not changed after it is set. */
 static bool png_encode(const struct mx_canvas *canvas, struct sink *sink)
 {

@@ -388,7 +388,7 @@ static int string_bind(const struct binding *b, void *member)
         return value_fail(b, "not valid UTF-8", "");
     if (b->field->type == MX_CONFIG_TYPE_STRING) {
         if (length >= b->field->size) return value_fail(b, "too long", "");
-        memset(member, 0, b->field->size); /* no bytes of a longer former value stay behind */
+        memset(member, 0, b->field->size); /* no bytes of a longer former value remain */
         memcpy(member, b->text, length);
         return 0;
     }

@@ -157,7 +157,7 @@ const struct mx_config_field *mx_config_find(const struct mx_config_schema *sche
 /* Appends a description of the values that the field takes: "a whole number from 1 to 64", "one of: fp32, bf16", "true
  * or false". */
 int mx_config_expects(const struct mx_config_field *field, enum mx_words language, struct mx_string *out);
-/* The phrases that descriptions of settings use besides the texts of the tables, for the catalogue; NULL-terminated. */
+/* The phrases that descriptions of settings use in addition to the texts of the tables, for the catalogue; NULL-terminated. */
 extern const char *const mx_config_phrases[];
 
 #endif

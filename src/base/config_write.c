@@ -68,7 +68,7 @@ static int enum_append(struct mx_string *out, int value, const struct mx_config_
     for (const struct mx_config_choice *choice = field->choices; choice->name != NULL; choice++)
         if (choice->value == value) return mx_string_append(out, "%s", choice->name);
     return MX_FAIL(MX_ERR_INTERNAL, "this is a mistake in the program: please report it",
-                   "'%s.%s' holds %d, which is none of its choices", section->name, field->key, value);
+                   "'%s.%s' holds %d, which is not one of its choices", section->name, field->key, value);
 }
 
 static int value_append(struct mx_string *out, const void *member, const struct mx_config_section *section,

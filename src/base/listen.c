@@ -47,7 +47,7 @@ static int address_split(const struct mx_listen_use *use, const char *text, stru
         name++;
         length -= 2;
     } else if (memchr(name, ':', length) != NULL) {
-        return address_fail(use, text); /* two colons without brackets: nobody knows where the port begins */
+        return address_fail(use, text); /* two colons without brackets: the start of the port is ambiguous */
     }
     const size_t count = strspn(digits, "0123456789");
     if (count == 0 || count > 5 || digits[count] != '\0' || atoi(digits) > 65535 || length >= sizeof out->host)

@@ -36,7 +36,7 @@ struct mx_log_options {
 int mx_log_configure(const struct mx_log_options *options);
 /* From now on, messages of level INFO and above are also held in memory, for a file whose path is not known yet … */
 int mx_log_hold(void);
-/* … and this names the file: the held messages are appended to it, then all later ones. A symbolic link is refused. */
+/* Names the file after mx_log_hold: the held messages are appended to it, then all later ones. A symbolic link is refused. */
 int mx_log_keep(const char *path);
 /* Whether messages go to this file. */
 bool mx_log_in_file(dev_t device, ino_t inode);

@@ -20,7 +20,7 @@
 struct mx_log_rate {
     pthread_mutex_t lock; /* guards the members below; nothing is called while it is held */
     uint64_t begun_ns;    /* the current time span */
-    unsigned lines;       /* … and messages in it */
+    unsigned lines;       /* messages in that time span */
     uint64_t left_out;    /* since the last one that was logged */
 };
 

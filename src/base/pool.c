@@ -30,7 +30,7 @@
 
 #define WORKERS_MAX     4096
 #define SPIN_NS_DEFAULT UINT64_C(20000)
-#define SPINS_PER_CLOCK 64 /* looks at the gate between two looks at the clock */
+#define SPINS_PER_CLOCK 64 /* polls of the gate between two readings of the clock */
 #define YIELDS          4
 #define LINE_BYTES      64
 
@@ -127,8 +127,8 @@ int mx_thread_start(pthread_t *thread, const char *name, int core, void *(*run)(
 /* ---- gate ---- */
 
 /* Invariant: `word` only changes by gate_advance. `sleepers` counts the threads between announcing that they will
- * sleep and having woken. No wake-up is lost: a waiter announces itself and then looks at `word`; gate_advance changes
- * `word` and then looks at `sleepers`. These four accesses are sequentially consistent, so either the waiter sees
+ * sleep and having woken. No wake-up is lost: a waiter registers itself and then reads `word`; gate_advance changes
+ * `word` and then reads `sleepers`. These four accesses are sequentially consistent, so either the waiter sees
  * the new number (and so does the kernel, which compares again before it sleeps) or the other sees the sleeper and
  * wakes it. */
 struct gate {

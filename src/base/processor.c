@@ -3,7 +3,7 @@
  * The features of the processor, and the check at the start of every program. See processor.h.
  *
  * This file is compiled for the oldest processor of the architecture, whatever the rest of the program is compiled for
- * (cmake/Isa.cmake), and calls nothing else in it: the check must not need the instructions it looks for. It is a
+ * (cmake/Isa.cmake), and calls nothing else in it: the check must not need the instructions it checks for. It is a
  * constructor, since main() itself may begin with an instruction that the processor lacks; a linker option pulls it
  * from the library into every program.
  */

@@ -26,14 +26,14 @@
 
 #define DELAY_NS_DEFAULT (MX_NS_PER_S / 2)
 #define TICK_NS          (MX_NS_PER_S / 10)
-#define QUIET_NS         (30 * MX_NS_PER_S) /* a log without a terminal hears at least this often */
+#define QUIET_NS         (30 * MX_NS_PER_S) /* longest time between two lines without a terminal */
 #define STEPS            10
 #define RATE_MEMORY_S    10.0 /* the time left follows the rate of about this long */
 #define BAR_MAX          40
 #define BAR_MIN          8
 #define LINE_BYTES       512
 
-/* `done`, `total` and `next_look_ns` are read by every mx_progress_add without the lock; they only decide who looks, so
+/* `done`, `total` and `next_look_ns` are read by every mx_progress_add without the lock; they only decide which thread draws, so
  * relaxed order is enough. `draw` protects all that is below it; it is only ever tried by mx_progress_add (whoever finds it
  * taken leaves the drawing to its holder) and is taken before the lock of the log, never the other way round. */
 struct mx_progress {
@@ -152,7 +152,7 @@ static void write_line(const struct mx_progress *progress, const struct state *s
 static void update_rate(struct mx_progress *progress, uint64_t done, uint64_t now_ns)
 {
     const double seconds = (double)(now_ns - progress->rate_ns) * 1e-9;
-    if (seconds * 2e9 < (double)TICK_NS) return; /* too short to tell */
+    if (seconds * 2e9 < (double)TICK_NS) return; /* too short to estimate a rate */
     const double rate = (double)(done - progress->rate_done) / seconds;
     const double keep = progress->rate < 0.0 ? 0.0 : exp(-seconds / RATE_MEMORY_S);
     progress->rate = keep * progress->rate + (1.0 - keep) * rate;

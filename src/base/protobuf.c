@@ -103,7 +103,7 @@ void mx_protobuf_end(struct mx_protobuf *out, size_t begin)
 {
     if (out->failure != 0) return;
     const size_t bytes = out->length - begin;
-    varint_put(out, bytes); /* behind the fields, for now */
+    varint_put(out, bytes); /* after the fields, for now */
     if (out->failure != 0) return;
     const size_t prefix = out->length - begin - bytes;
     uint8_t number[10];

@@ -20,7 +20,7 @@ struct mx_robust {
     double deviation; /* median distance from it, as a standard deviation */
 };
 
-/* Of values in any order, which become their distances from the median, sorted. {0, 0} without any. */
+/* Replaces the values, which may be in any order, by their distances from the median, sorted. {0, 0} without any. */
 struct mx_robust mx_robust_of(double *values, size_t count);
 
 #endif

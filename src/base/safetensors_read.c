@@ -39,7 +39,7 @@ struct mx_safetensors {
 /* What is being read, for messages. */
 struct reading {
     const char *source;
-    const uint8_t *data; /* behind the header */
+    const uint8_t *data; /* after the header */
     uint64_t bytes;
 };
 

@@ -17,7 +17,7 @@
 
 struct mx_thread_clock {
     clockid_t cpu;
-    int schedstat; /* -1: the kernel does not tell, or the clock is not open */
+    int schedstat; /* -1: the kernel does not provide it, or the clock is not open */
     bool open;
 };
 

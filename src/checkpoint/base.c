@@ -98,7 +98,7 @@ static int installed_search(const char *hash, char **path)
     return rc;
 }
 
-/* Where bases are looked for, one place after the other: what the user named, the folder of the adapter, the folders of
+/* Where bases are searched for, in this order: what the user named, the folder of the adapter, the folders of
  * installed voices. *path, which the caller frees, stays NULL if none has it. */
 static int base_find(const struct mx_checkpoint *adapter, const char *hash, char **path)
 {

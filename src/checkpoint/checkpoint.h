@@ -80,14 +80,14 @@ struct mx_checkpoint_state {
     const char *voice_name, *voice_licence, *voice_attribution; /* NULL in a checkpoint; may be empty */
     /* where the run is */
     uint64_t step;          /* steps made, skipped ones included; the number in the file's name */
-    uint64_t epoch;         /* of the next batch … */
-    uint64_t step_in_epoch; /* … and its position in the epoch (corpus/sampler.h) */
+    uint64_t epoch;         /* of the next batch */
+    uint64_t step_in_epoch; /* position of the next batch in the epoch (corpus/sampler.h) */
     uint64_t pass;          /* micro-batches so far: the count in mx_model_pass_info */
     uint64_t seed;
     uint64_t data_fingerprint;                  /* mx_dataset_fingerprint of the training data */
-    bool has_best;                              /* there was an evaluation … */
-    double best;                                /* … and this is the best value … */
-    uint64_t best_step;                         /* … from this step; both 0 if not */
+    bool has_best;                              /* there was an evaluation */
+    double best;                                /* the best value of all evaluations; 0 if there was none */
+    uint64_t best_step;                         /* the step of that evaluation; 0 if there was none */
     const struct mx_checkpoint_metric *metrics; /* of the last evaluation */
     size_t metric_count;
     const struct mx_metadata *extras; /* the trainer's own values: guard, schedule … (keys without "state.") */
@@ -134,7 +134,7 @@ struct mx_checkpoint_source {
                                                 */
 };
 
-/* What to keep besides the checkpoint being saved. */
+/* What to keep in addition to the checkpoint being saved. */
 struct mx_checkpoint_keep {
     int64_t last;   /* the number of newest ones to keep, the new one included; 0: all */
     uint64_t every; /* keep those whose step is a multiple of this for ever; 0: none */
@@ -214,7 +214,7 @@ int mx_checkpoint_load(const struct mx_checkpoint *checkpoint, const struct mx_p
 /* What a new run begins with: the weights, or with `spoken` (for a run that leaves some of them as they are) what the
  * network speaks with, as mx_checkpoint_load_average; flat[table->floats]. Adapters of the checkpoint are merged.
  * What does not come from the file stays as it is: adapters of the table, rows of the tables of tokens and languages
- * behind those of the file, and the weights for listening if the file cannot listen. Otherwise as mx_checkpoint_load. */
+ * after those of the file, and the weights for listening if the file cannot listen. Otherwise as mx_checkpoint_load. */
 int mx_checkpoint_load_begin(const struct mx_checkpoint *checkpoint, const struct mx_parameters *table, bool spoken,
                              bool partial, float *flat, struct mx_checkpoint_report *report);
 

@@ -51,8 +51,8 @@ struct mx_installed {
 /* A voice that was asked for by name. */
 struct mx_installed_choice {
     const struct mx_installed_voice *voice;
-    bool by_speaker; /* the name says which speaker … */
-    size_t speaker;  /* … namely this one */
+    bool by_speaker; /* the name says which speaker */
+    size_t speaker;  /* that speaker, if by_speaker */
 };
 
 int mx_installed_list(struct mx_installed *list);

@@ -75,7 +75,7 @@ static int unknown_fail(const struct mx_installed *list, const char *name, bool 
                            speakers ? "no installed voice or speaker has the name %s"
                                     : "there is no file or folder %s, and no installed voice of that name",
                            mx_string_quote(quoted, sizeof quoted, name));
-    if (some && hint.failure == 0) mx_error_hint("%s; 'myxtts voices' tells more", hint.data);
+    if (some && hint.failure == 0) mx_error_hint("%s; 'myxtts voices' lists them", hint.data);
     mx_string_release(&hint);
     return rc;
 }

@@ -17,7 +17,7 @@
 #include "myxtts/error.h"
 
 #define QUOTED_BYTES 192
-#define LIST_AGAIN   8 /* how often a folder is listed anew because the newest is gone: its run deletes old ones */
+#define LIST_AGAIN   8 /* how often a folder is listed again because the newest is gone: its run deletes old ones */
 
 /* ---- one file ---- */
 

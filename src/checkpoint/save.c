@@ -5,7 +5,7 @@
  * The tensors are written directly from the caller's arrays; only the header is built here.
  *
  * Lock: flock on the folder, from before the file is written until after the old ones are deleted. Only its holder
- * writes our names there, so temporary files that it finds belong to nobody. A killed process loses the lock. If the
+ * writes our names there, so temporary files that it finds are leftovers. A killed process loses the lock. If the
  * file system has no such lock, saving continues without it, and leftovers stay.
  */
 #include <errno.h>
@@ -135,8 +135,8 @@ static int file_share(const struct writing *w, int folder_fd, const char *from, 
     return rc;
 }
 
-/* The best one gets that name first. Killed in between, the run goes on from the checkpoint before and comes here
- * again; the other way round it would go on from this one, believing that the best is kept. */
+/* The best one gets that name first. Killed in between, the run continues from the checkpoint before and comes here
+ * again; in the other order it would continue from this one and assume that the best is kept. */
 static int files_write(const struct writing *w, const char *folder, int folder_fd, const char *path, bool is_best)
 {
     int rc = 0;

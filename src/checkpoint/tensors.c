@@ -26,8 +26,8 @@ struct taking {
     bool partial;   /* what fits */
     bool deaf;      /* without what is for listening */
     bool speaking;  /* the averaged weights, and the weights of what has none */
-    bool beginning; /* a new run: what does not come from the file, new rows of tables too, stays as it is */
-    bool merging;   /* adapters are merged into the matrices that they adapt; those of the table stay as they are */
+    bool beginning; /* a new run: what does not come from the file, including new rows of tables, is left unchanged */
+    bool merging;   /* adapters are merged into the matrices that they adapt; those of the table are left unchanged */
 };
 
 static char *shape_format(char out[SHAPE_BYTES], int rank, const uint64_t *shape)

@@ -8,7 +8,7 @@
  *
  *     NAME           the weights to speak with (the running average, if the run has one). F32; in a voice of precision
  *                    bf16, BF16 if they have two or more dimensions: biases and scales of norms stay F32
- *                    Those that are only for listening to recordings (speaker.* but for speaker.to_*) may be missing,
+ *                    Those that are only for listening to recordings (speaker.* except speaker.to_*) may be missing,
  *                    all of them: the voice then has no other speakers than its own
  *     vocoder.NAME   the same of the vocoder; only where there is one
  *     vector.N       the voice of speaker N: the vector [width] that the network made of a recording, always F32. A

@@ -55,9 +55,9 @@ struct listing {
     struct mx_registry *registry;
     struct mx_topology *topology;
     const struct mx_settings_device *settings;
-    const struct mx_device_info **devices; /* those asked for, or all */
+    const struct mx_device_info **devices; /* the requested ones, or all */
     size_t count;
-    bool chosen; /* devices were asked for by name */
+    bool chosen; /* devices were requested by name */
 };
 
 /* ---- gathering ---- */
@@ -81,7 +81,7 @@ static int listing_open(const struct mx_option_list *names, const struct mx_sett
                         struct listing *listing)
 {
     int rc = 0;
-    /* Everything is opened even if names are given, so that an error can tell what there is. */
+    /* Everything is opened even if names are given, so that an error can list what there is. */
     const struct mx_registry_options wanted = {.cpu_devices = (int)settings->cpu_devices,
                                                .opencl_split = (int)settings->opencl_split};
     *listing = (struct listing){.settings = settings, .chosen = names->count > 0};

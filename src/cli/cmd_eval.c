@@ -74,9 +74,9 @@ struct eval {
     struct mx_batch_builder *batch;
     struct mx_listener *listener;
     struct mx_buffer *vector;   /* [width] of a speaker, if the voice cannot listen; NULL: it can */
-    struct mx_sound *sound;     /* NULL: the mel is compared … */
-    struct mx_extract *extract; /* … otherwise that of the sound */
-    uint32_t *list;             /* utterances to look at */
+    struct mx_sound *sound;     /* NULL: the predicted mel itself is compared */
+    struct mx_extract *extract; /* otherwise computes the mel of the vocoded sound */
+    uint32_t *list;             /* utterances to evaluate */
     uint32_t count;
 };
 
@@ -108,7 +108,7 @@ static int settings_find(struct eval *e)
     return rc;
 }
 
-/* Which utterances of the corpus are looked at. */
+/* Lists the utterances of the corpus to evaluate. */
 static int list_build(struct eval *e, const struct values *values)
 {
     const uint32_t all = mx_dataset_count(e->dataset);
@@ -167,7 +167,7 @@ static int corpus_open(struct eval *e, const struct values *values)
     if (rc == MX_ERR_DATA && !packed)
         mx_error_hint(
             "the voice must know the languages and symbols of the corpus ('myxtts inspect %s'); 'myxtts check "
-            "%s' tells what else may be wrong",
+            "%s' reports what else may be wrong",
             values->checkpoint, values->data);
     MX_TRY(rc);
     MX_TRY(list_build(e, values));

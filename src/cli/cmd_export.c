@@ -69,7 +69,7 @@ static const struct mx_option options[] = {
                       "digits; with fp32 it speaks exactly like the run.")},
     {MX_OPTION_FLAG(struct values, fixed, "fixed-speakers",
                     "Leave out the part of the network that listens to recordings: the voice file is smaller, and "
-                    "nobody can make it imitate other people. A bf16 file of one speaker is written so by itself.")},
+                    "nobody can make it imitate other people. This is the default for a bf16 file of one speaker.")},
     {MX_OPTION_FLAG(struct values, any, "any-speaker",
                     "Keep the part of the network that listens to recordings also in a bf16 file of one speaker: for "
                     "'--speaker-wav', and training that begins with the file.")},
@@ -204,7 +204,7 @@ out:
 
 /* ---- running ---- */
 
-/* The language that is asked for, or the first of the voice. */
+/* The requested language, or the first of the voice. */
 static int language_choose(const struct job *j, const char *wanted, enum mx_language_id *language, int *number)
 {
     const struct mx_vocabulary *const vocabulary = j->voice->vocabulary;
@@ -297,7 +297,7 @@ static enum mx_dtype precision_of(const struct values *v)
     return v->precision == NULL || strcmp(v->precision, "bf16") == 0 ? MX_DTYPE_BF16 : MX_DTYPE_F32;
 }
 
-/* A small file of one speaker does without listening: it would imitate nobody well, and speaks as its speaker by the
+/* A small file of one speaker omits the speaker encoder: it would imitate others badly, and speaks as its speaker by the
  * vector that it keeps. */
 static bool deaf_by_itself(const struct job *j, const struct values *v)
 {

@@ -122,7 +122,7 @@ static struct summary tensor_summarise(const struct mx_tensor *tensor)
     return s;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
 struct inspection {
     struct mx_checkpoint *checkpoint;
@@ -175,7 +175,7 @@ static void inspection_close(struct inspection *in)
 
 /* ---- as text ---- */
 
-/* Without control characters, C1 too: a file from elsewhere shall not command the terminal. */
+/* Without control characters, C1 too: a file from elsewhere must not inject terminal escapes. */
 static const char *safe(struct inspection *in, const char *text)
 {
     char *const copy = mx_arena_strdup(&in->arena, text);
@@ -440,13 +440,13 @@ static void progress_json(cJSON *root, const struct mx_checkpoint_state *s, int 
     for (size_t i = 0; i < s->extra_count; i++) json_text(extras, s->extras[i].key, s->extras[i].text, failures);
 }
 
-/* The metadata as they are, but numbers that JSON can hold as numbers, and lists as lists. */
+/* The metadata unchanged, except that numbers which JSON can hold become numbers, and lists become lists. */
 static void state_json(cJSON *root, const struct inspection *in, int *failures)
 {
     const struct mx_checkpoint_state *const s = in->state;
     char number[32];
     json_number(root, "step", (double)s->step, failures);
-    snprintf(number, sizeof number, "%" PRIu64, s->seed); /* a double has not so many digits */
+    snprintf(number, sizeof number, "%" PRIu64, s->seed); /* a double does not have this many digits */
     json_text(root, "seed", number, failures);
     if (s->voice)
         voice_json(root, in, failures);

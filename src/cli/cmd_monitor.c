@@ -25,7 +25,7 @@
 
 #define INTERVAL_LEAST 0.1
 #define INTERVAL_MOST  3600.0
-#define READ_BYTES     ((size_t)16 << 20) /* between two looks at the keyboard */
+#define READ_BYTES     ((size_t)16 << 20) /* between two polls of the keyboard */
 #define RUN_MAX        ((size_t)64 << 20)
 #define COLUMNS_PLAIN  100
 #define TICK_NS        UINT64_C(100000000)
@@ -177,7 +177,7 @@ static void pause_for(uint64_t interval_ns, const atomic_bool *stop)
 static int lines_print(struct watch *watch, uint64_t interval_ns)
 {
     int rc = 0;
-    bool told = false;
+    bool noted = false;
     double last = NAN;
     struct mx_interrupt interrupt;
     struct mx_string text = {0};
@@ -185,9 +185,9 @@ static int lines_print(struct watch *watch, uint64_t interval_ns)
     while (!atomic_load(stop)) {
         MX_TRY(watch_read(watch));
         if (rc == 1) continue;
-        if (!watch->view.has_step && !told) {
+        if (!watch->view.has_step && !noted) {
             printf("waiting for the first step of %s\n", watch->name);
-            told = true;
+            noted = true;
         }
         if (watch->view.has_step && watch->view.step.step != last) {
             text.length = 0;
@@ -195,7 +195,7 @@ static int lines_print(struct watch *watch, uint64_t interval_ns)
             printf("%s\n", text.data);
             last = watch->view.step.step;
         }
-        if (fflush(stdout) != 0) break; /* main tells of it */
+        if (fflush(stdout) != 0) break; /* main reports it */
         if (mx_view_ended(&watch->view)) {
             printf("%s\n", watch->view.state[0] != '\0' ? watch->view.state : "done");
             break;
@@ -281,7 +281,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (watch == NULL) return MX_ERR_NO_MEMORY;
     if (operands->count == 0) MX_RAISE(MX_ERR_USAGE, "see 'myxtts monitor --help'", "the folder of the run is missing");
     MX_TRY(interval_read(values->interval, &interval_ns));
-    setlocale(LC_CTYPE, ""); /* whether the terminal has UTF-8; numbers stay as they are */
+    setlocale(LC_CTYPE, ""); /* whether the terminal has UTF-8; the format of numbers is unaffected */
     MX_TRY(watch_open(watch, operands->items[0]));
     if (values->once)
         rc = once_print(watch);

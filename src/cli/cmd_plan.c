@@ -118,7 +118,7 @@ static int field(const char *file, const cJSON *root, const char *path, double *
     return 0;
 }
 
-/* When each bucket was final. Profiles of devices that do not tell have none. */
+/* When each bucket was final. Devices that do not report it have none in their profiles. */
 static int buckets_use(const char *file, const cJSON *list, struct mx_predict_input *in)
 {
     int rc = 0, count = 0;

@@ -309,7 +309,7 @@ static void counts_log(struct mx_service *service)
 }
 
 /* A server runs for months, and every connection has a thread: without this, the C library keeps a heap for many of them
- * and what they leave behind. Blocks of sound go back to the system when they are freed. */
+ * and the garbage of their allocations. Blocks of sound go back to the system when they are freed. */
 static void memory_settle(void)
 {
 #ifdef __GLIBC__

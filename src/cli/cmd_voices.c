@@ -56,7 +56,7 @@ static const struct mx_language *speaker_language(const struct mx_checkpoint_sta
     return NULL;
 }
 
-/* What '--voice' takes for a speaker: the name alone, if it means nobody else. */
+/* The value of '--voice' for a speaker: the name alone, if it is unique. */
 static int call_append(struct mx_string *out, const struct mx_installed *list, const struct mx_installed_voice *voice,
                        size_t number)
 {

@@ -144,7 +144,7 @@ out:
     return rc;
 }
 
-/* What the log was told, for commands that add a file. */
+/* The configuration of the log, for commands that add a file. */
 static struct mx_log_options log_now;
 
 int mx_command_log_calm(void)

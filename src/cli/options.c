@@ -477,7 +477,7 @@ static void ints_append(struct mx_string *out, enum mx_words language, int64_t m
         range_append(out, language, least, most, unit);
 }
 
-/* What the schema says besides the help: what the choices mean, and the range. */
+/* What the schema has in addition to the help: what the choices mean, and the range. */
 static void setting_append(struct mx_string *out, enum mx_words language, const struct mx_config_field *field)
 {
     char least[24], most[24];
@@ -507,7 +507,7 @@ static const struct mx_config_field *field_at(const char *text, size_t *length)
     return field == NULL || field->flag == NULL ? NULL : field;
 }
 
-/* The help of a setting, as it is read below a flag: settings that have a flag are called by it. In Persian, where names
+/* The help of a setting as shown for a flag: settings that have a flag are named by it. In Persian, where names
  * stand between `…`, one that begins with a dash needs U+200E before it (base/catalogue.h). */
 static void help_append(struct mx_string *out, enum mx_words language, const char *text)
 {

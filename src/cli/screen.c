@@ -101,7 +101,7 @@ static void on_stop(int number)
 {
     const int saved_errno = errno;
     terminal_restore();
-    by_default(number); /* returns when the program goes on */
+    by_default(number); /* returns when the program continues */
     stop_watch();
     terminal_enter();
     resized = 1;

@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "myxtts/error.h"
 
-#define ALL   200.0 /* frames of a speaker that count as much as what the voice says of it … */
-#define TOKEN 50.0  /* … and of a token, as much as what all tokens of the speaker say */
+#define ALL   200.0 /* frames of a speaker that weigh as much as the voice's prior */
+#define TOKEN 50.0  /* frames of a token that weigh as much as the mean of all the speaker's tokens */
 
 int mx_cut_adapt_open(struct mx_cut_adapt *a, size_t tokens, size_t bands)
 {

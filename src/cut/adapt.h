@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Means of tokens that move towards a speaker: by the mean difference between the frames of a sound and the means that
- * they were found for, of each token, and of all tokens where a token has few frames.
+ * Adaptation of token means to a speaker (MAP, as in speech recognition): each mean moves by the average difference between
+ * the frames aligned with it and the mean; a token with few frames moves by the average over all tokens.
  *
  * Memory: owns the sums; everything else is borrowed.
  */
@@ -18,9 +18,9 @@ struct mx_cut_adapt {
 
 int mx_cut_adapt_open(struct mx_cut_adapt *adapt, size_t tokens, size_t bands);
 void mx_cut_adapt_release(struct mx_cut_adapt *adapt);
-/* Forgets all frames. */
+/* Discards all frames. */
 void mx_cut_adapt_clear(struct mx_cut_adapt *adapt);
-/* A frame that was found for a token, whose mean is `mean`. */
+/* Adds a frame that is aligned with a token, whose mean is `mean`. */
 void mx_cut_adapt_add(struct mx_cut_adapt *adapt, int32_t token, const float *frame, const float *mean);
 /* Moves the means [count, bands] of `tokens`. */
 void mx_cut_adapt_move(const struct mx_cut_adapt *adapt, const int32_t *tokens, int32_t count, float *means);

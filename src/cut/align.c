@@ -158,7 +158,7 @@ static void gaps_settle(struct mx_cut_search *s, uint8_t *decisions)
     }
 }
 
-/* `count` columns, which go on from themselves or from `before`. Written so that compilers find vectors in it: a branch
+/* Advances `count` columns, from themselves or from `before`. Written so that compilers find vectors in it: a branch
  * that depends on scores is guessed wrongly half of the time. */
 static void columns_step(int32_t count, const float *restrict score, const float *restrict before,
                          const int32_t *restrict before_root, float *restrict own, int32_t *restrict root,
@@ -472,7 +472,7 @@ out:
     return rc;
 }
 
-/* Where the path ends: at a gap, with the words behind it left out. If no gap is ready, the sound ends inside a word: at
+/* Where the path ends: at a gap, with the words after it left out. If no gap is ready, the sound ends inside a word: at
  * its column. */
 static int end_choose(const struct mx_cut_search *s, int *kind, int32_t *at)
 {

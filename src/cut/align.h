@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where the words of a text are in a long sound: the best path through frames and words, found from the beginning to the
- * end in bounded memory.
+ * Forced alignment of a text with a long recording: a Viterbi search with a beam through frames and words, from the
+ * beginning to the end, in bounded memory.
  *
  * Words have columns: the tokens of all words in order, with the tokens between words (blanks, punctuation, ends of
- * sentences) where they stand. Gap g is the place before word g; the last gap is behind the last word. A path spends each
+ * sentences) where they stand. Gap g is the place before word g; the last gap is after the last word. A path spends each
  * frame in one of
  *
  *     a column of a word    in order, each at least one frame, from the first column of the word to its last
@@ -12,11 +12,11 @@
  *     other sound of a gap  anything; entering it costs `other_enter`
  *
  * and may leave words out without spending a frame: the first in a row costs its `skip_first`, every one `skip_more`. The
- * caller scores frames; scores of a frame may have any common offset. The path of the highest sum is found, except that
- * paths more than `beam` below the best are given up.
+ * caller scores frames; the scores of one frame may share any offset. The path of the highest sum is found, except that
+ * paths more than `beam` below the best are pruned.
  *
- * Decisions are kept until all living paths agree on them (usually after a few seconds). If they take more than
- * `memory_bytes`, the paths that do not agree with the best one are given up.
+ * Backpointers are kept until all surviving paths agree on them (usually after a few seconds). If they take more than
+ * `memory_bytes`, the paths that disagree with the best one are pruned.
  *
  * Memory: a path owns its arrays. Everything else is borrowed during the call.
  */
@@ -59,7 +59,7 @@ struct mx_cut_block {
 struct mx_cut_scorer {
     int (*score)(void *context, const struct mx_cut_block *block);
     void *context;
-    /* (optional) The path is certain up to this frame. A negative result stops the search. */
+    /* (optional) The path is certain up to this frame. A negative return value stops the search. */
     int (*agreed)(void *context, int64_t frames);
     /* (optional) A frame of the path that is in a column of a word; last frame first, within what was agreed on. */
     void (*visit)(void *context, int64_t frame, int32_t word, int32_t column);
@@ -75,10 +75,10 @@ struct mx_cut_path {
     int64_t *begin, *end;      /* [words]: the frames of each; -1: left out */
     struct mx_cut_span *other; /* sound that belongs to no word, in order */
     size_t other_count, other_capacity;
-    int64_t forced; /* times that memory, not agreement, decided */
+    int64_t forced; /* times that a decision was forced by the memory limit */
 };
 
-/* A sound that ends inside a word has the beginning of that word. MX_ERR_DATA if the scores of a frame are no numbers. */
+/* A sound that ends inside a word has the beginning of that word. MX_ERR_DATA if the scores of a frame are not finite. */
 int mx_cut_align(const struct mx_cut_lattice *lattice, const struct mx_cut_costs *costs,
                  const struct mx_cut_scorer *scorer, struct mx_cut_path *path);
 void mx_cut_path_release(struct mx_cut_path *path);

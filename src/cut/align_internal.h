@@ -28,7 +28,7 @@ struct mx_cut_record {
     int32_t frames;
     int32_t word_begin, word_end, column_begin, column_end;
     size_t bytes;
-    uint8_t *columns, *gaps; /* behind the struct */
+    uint8_t *columns, *gaps; /* allocated with the struct, after it */
 };
 
 /* Scores and roots of one kind of state. */
@@ -43,8 +43,8 @@ struct mx_cut_search {
     const struct mx_cut_scorer *scorer;
     struct mx_cut_path *path;
     struct mx_cut_layer columns, silence, other, skip, ready; /* by column, and by gap */
-    float *before;                                            /* [columns]: what each column may begin from … */
-    int32_t *before_root;                                     /* … and its root */
+    float *before;        /* [columns]: the score from which each column may begin */
+    int32_t *before_root; /* [columns]: the root of that score */
     float *score_columns, *score_silence, *score_other;
     size_t column_room, gap_room;          /* of the scores of a block */
     int32_t word_begin, word_end;          /* the window */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Mean mel frames as judges of frames: the score of a frame for a mean, and a few means that stand for many.
+ * Mean mel frames as models of frames: the score of a frame under a mean, and a k-means codebook of many means.
  *
  * Memory: everything is the caller's.
  */
@@ -15,7 +15,7 @@ float mx_cut_code_product(const float *m, const float *u, int32_t bands);
 /* m·u - ½|u|², the score of cut/fit.h, of a frame m for a mean u. */
 float mx_cut_code_score(const float *m, const float *u, int32_t bands);
 
-/* Lloyd's algorithm from evenly spread rows [row_count, bands], row_count ≥ 1, to codes [count, bands]. */
+/* k-means (Lloyd's algorithm) from evenly spread rows [row_count, bands], row_count ≥ 1, to codes [count, bands]. */
 int mx_cut_codes_learn(const float *rows, size_t row_count, int32_t bands, float *codes, int32_t count);
 
 #endif

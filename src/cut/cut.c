@@ -13,7 +13,7 @@
 
 #define ROW_MARGIN 0.01 /* seconds that resampling may add to a row */
 
-/* A row that is short enough: its sound, which is read, and its text as they are. */
+/* A row that is short enough is copied: its samples and its text, unchanged. */
 static int whole_write(struct mx_cut_job *job, const struct mx_utterance *u)
 {
     int rc = 0;
@@ -57,7 +57,7 @@ out:
     return rc;
 }
 
-/* Rows that cannot be used are named and counted; the others go on. */
+/* Unusable rows are logged and counted; the others are cut. */
 static int utterances_cut(struct mx_cut_job *job, const struct mx_cut_options *o, const struct mx_manifest *manifest)
 {
     int rc = 0;
@@ -91,7 +91,7 @@ static int manifest_run(struct mx_cut_job *job, const struct mx_cut_options *o)
     int rc = 0;
     MX_TRY(mx_manifest_open(o->text, &how, &manifest));
     MX_TRY(mx_cut_folder_open(&job->folder, o->folder));
-    job->report.refused = manifest->rejected - manifest->dropped; /* what people dropped was told */
+    job->report.refused = manifest->rejected - manifest->dropped; /* rows that people dropped were logged before */
     for (uint32_t i = 0; i < manifest->problem_count; i++)
         if (manifest->problems[i].reject != MX_REJECT_NONE && manifest->problems[i].reject != MX_REJECT_DROPPED)
             mx_warn("line %u of %s: %s", manifest->problems[i].line,

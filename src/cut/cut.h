@@ -9,8 +9,8 @@
  *     cut.tsv        row, file, begin, end (seconds in that file), score, after a line that names the columns
  *     left_out.tsv   file, begin, end, reason, text: words that are in no row, and sound that is in no word
  *
- * The score of a row is how much better (above 0) or worse its words explain its sound than speech in any order would, in
- * nats a frame.
+ * The score of a row is its log-likelihood ratio, in nats a frame, against speech in any order: above 0, its words explain
+ * the sound better.
  *
  * Memory: everything is borrowed during the call.
  */
@@ -28,16 +28,16 @@ struct mx_cut_options {
     const char *const *sounds;
     size_t sound_count;
     const char *text;        /* file: plain text, SRT, VTT or TextGrid */
-    const char *folder;      /* to make; an empty one is fine */
+    const char *folder;      /* to create; an existing empty one is fine */
     const char *voice;       /* run folder, checkpoint or voice file */
     const char *device;      /* NULL: cpu:0 */
     int cpu_devices;         /* 0: one */
     int language;            /* an enum mx_language_id, of all rows of a manifest, too; or MX_CUT_DETECT */
-    const atomic_bool *stop; /* (optional) asked now and then: true ends the work with MX_ERR_INTERRUPTED */
+    const atomic_bool *stop; /* (optional) polled: true ends the work with MX_ERR_INTERRUPTED */
 };
 
 struct mx_cut_report {
-    size_t rows, whole; /* written; of them taken whole from a manifest */
+    size_t rows, whole; /* written; of those, copied whole from a manifest */
     size_t refused;     /* rows of a manifest that could not be cut or read: the log names them */
     double seconds, seconds_rows, seconds_other; /* of all sound, of the rows, of sound that is in no word */
     int32_t words, words_rows, words_missing;    /* of the text, in rows, missing in the sound */
@@ -46,7 +46,7 @@ struct mx_cut_report {
     size_t pipes;                                /* signs | of the text, which a row cannot have */
 };
 
-/* MX_ERR_DATA if the folder has files, if the text cannot be read, or if it has nothing to do with the sound; then no
+/* MX_ERR_DATA if the folder has files, if the text cannot be read, or if it does not belong to the sound; then no
  * rows are written. */
 int mx_cut_run(const struct mx_cut_options *options, struct mx_cut_report *report);
 

@@ -10,16 +10,16 @@
 #include "base/robust.h"
 #include "myxtts/error.h"
 
-#define SQUEEZED_FRAMES 1.4  /* a token, at most … */
-#define SQUEEZED_BELOW  8.0  /* … and nats a frame below the median of all words */
-#define HASTY           0.58 /* of the frames a token of the median sentence, at most, if … */
-#define HASTY_TOKENS    8    /* … it has so many tokens at least */
+#define SQUEEZED_FRAMES 1.4  /* frames for each token, at most */
+#define SQUEEZED_BELOW  8.0  /* nats a frame below the median of all words, at least */
+#define HASTY           0.58 /* share of the median sentence's frames per token, at most */
+#define HASTY_TOKENS    8    /* tokens of a sentence that can be hasty, at least */
 #define SENTENCES_LEAST 20   /* of fewer, the usual pace is not known */
-#define FAST            1.4  /* times the tokens a second of the median island … */
-#define FAST_LEAST      0.25 /* … in an island that is at least and … */
-#define FAST_MOST       0.8  /* … at most so many seconds long */
-#define BELOW           2.5  /* nats a frame that an island may be below the median, or … */
-#define SPREADS_BELOW   6.0  /* … so many times their median deviation */
+#define FAST            1.4  /* times the median island's tokens per second */
+#define FAST_LEAST      0.25 /* seconds of an island that can be too fast: at least */
+#define FAST_MOST       0.8  /* and at most */
+#define BELOW           2.5  /* nats a frame that an island may be below the median */
+#define SPREADS_BELOW   6.0  /* times the median deviation, if that is more */
 #define ISLANDS_LEAST   20   /* of fewer, the usual values are not known */
 
 static double median_of(double *values, size_t count)
@@ -45,7 +45,7 @@ static bool is_pause(const struct mx_cut_doubt *d, int64_t begin, int64_t end)
 
 static bool ends_sentence(const struct mx_cut_doubt *d, int32_t w)
 {
-    return d->text->words[w].behind >= MX_CUT_BREAK_SENTENCE;
+    return d->text->words[w].after >= MX_CUT_BREAK_SENTENCE;
 }
 
 static void words_place(struct mx_cut_path *path, int32_t first, int32_t last, int64_t frame)
@@ -54,7 +54,7 @@ static void words_place(struct mx_cut_path *path, int32_t first, int32_t last, i
 }
 
 /* Squeezed words from `first`, the first of a sentence, on, which follow the word before at once, up to a pause. Returns
- * the word behind them; `first` if there are none. */
+ * the word after them; `first` if there are none. */
 static int32_t run_forward(const struct mx_cut_doubt *d, int32_t first, double least)
 {
     int32_t w = first;
@@ -82,7 +82,7 @@ static int32_t run_backward(const struct mx_cut_doubt *d, int32_t last, double l
     return last + 1;
 }
 
-/* The word behind the sentence that word `first` begins. */
+/* The word after the sentence that word `first` begins. */
 static int32_t sentence_end(const struct mx_cut_doubt *d, int32_t first)
 {
     int32_t w = first;
@@ -139,11 +139,11 @@ int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *d, struct mx_cut_path *
     mx_free(values);
     for (int32_t w = 0; w + 1 < count; w++) {
         if (!ends_sentence(d, w) || path->begin[w] < 0 || path->begin[w + 1] < 0) continue;
-        const int32_t behind = run_forward(d, w + 1, least), before = run_backward(d, w, least);
-        if (behind > w + 1) {
-            const bool whole = behind == count || ends_sentence(d, behind - 1) || path->begin[behind] < 0;
-            words_place(path, w + 1, behind, whole ? -1 : path->begin[behind]);
-            changed += behind - w - 1;
+        const int32_t after = run_forward(d, w + 1, least), before = run_backward(d, w, least);
+        if (after > w + 1) {
+            const bool whole = after == count || ends_sentence(d, after - 1) || path->begin[after] < 0;
+            words_place(path, w + 1, after, whole ? -1 : path->begin[after]);
+            changed += after - w - 1;
         }
         if (before <= w) {
             const bool whole = before == 0 || ends_sentence(d, before - 1) || path->end[before - 1] < 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Doubts about words that the search (align.h) found. It must put every word somewhere or pay for leaving it out, so that
- * now and then a word that nobody says is squeezed in, or sound that the text does not have is taken for a few words.
+ * Checks of the words that the search (align.h) found. The search must place every word or pay for skipping it, so
+ * sometimes a word that is not spoken is squeezed in, or sound without text is aligned with a few words.
  *
- * Words are squeezed if they have hardly a frame for each token and do not fit. Between the end of a sentence and a pause
- * such words are not where they seem to be: those of a sentence that goes on behind the pause belong there; a whole
- * sentence is missing. So is a sentence that would be spoken in hardly half of the time of the others, wherever it is.
+ * Words are squeezed if they have about one frame for each token and fit badly. Between the end of a sentence and a pause
+ * such words are not where they seem to be: those of a sentence that continues after the pause belong there; a whole
+ * sentence is missing. So is a sentence, wherever it is, that would be spoken in about half of the usual time.
  *
  * An island is words between two pauses. One whose words fit the sound far worse than those of other islands, and a short
  * one that would be spoken much faster than they are, is sound that the text does not have.
@@ -26,7 +26,7 @@ struct mx_cut_doubt {
 };
 
 /* Moves squeezed words in the path or makes them missing, and makes hasty sentences missing; returns how many words. Then
- * the pauses must be found anew. */
+ * the pauses must be found again. */
 int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *doubt, struct mx_cut_path *path);
 /* Marks the words of doubtful islands as broken. */
 int mx_cut_doubt_islands(const struct mx_cut_doubt *doubt, struct mx_cut_timing *heard);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a voice's network says about many sounds and texts at once: the vectors of the speakers that it hears, and the mean
- * mel frames of the tokens that it reads for a speaker. Sequences are packed into as few passes as the room allows; what
- * becomes of one does not depend on the others.
+ * A voice's encoders, batched: speaker embeddings of recordings, and mean mel frames of the tokens of texts for a speaker.
+ * Sequences are packed into as few passes as the memory allows; the result of one does not depend on the others.
  *
  * Memory: owns a network and a buffer of the device (budget owner "cut"); voice and stream are borrowed.
  */
@@ -11,9 +10,9 @@
 
 #include "speech/voice_internal.h"
 
-#define MX_CUT_ENCODER_SEQUENCES 128  /* of one pass, at most … */
-#define MX_CUT_ENCODER_TOKENS    4096 /* … their tokens, unless a single sequence has more … */
-#define MX_CUT_ENCODER_FRAMES    4160 /* … and their frames */
+#define MX_CUT_ENCODER_SEQUENCES 128  /* of one pass, at most */
+#define MX_CUT_ENCODER_TOKENS    4096 /* tokens of one pass, unless a single sequence has more */
+#define MX_CUT_ENCODER_FRAMES    4160 /* frames of one pass */
 
 struct mx_cut_encoder;
 

@@ -22,12 +22,12 @@
 
 /* Nats. Measured with the base voice on recordings whose truth is known (scripts/bench_cut.sh). First search: frames of the
  * right words score about 3 below the best code, forced ones 6 and more. */
-#define OTHER_PENALTY   5.5f   /* of a frame of other sound … */
-#define OTHER_ENTER     100.0f /* … and of the first */
+#define OTHER_PENALTY   5.5f   /* of a frame of other sound */
+#define OTHER_ENTER     100.0f /* of the first frame of other sound, in addition */
 #define BETWEEN_PENALTY 8.0f /* of a frame that a token between words explains: their means are near the mean of all */
-#define SKIP_SENTENCE   120.0f  /* the first word of a sentence that is left out … */
-#define SKIP_WORD       250.0f  /* … any other, unless the one before it is left out, too … */
-#define SKIP_MORE       6.0f    /* … and any: less, and the search goes astray in words that are somewhere else */
+#define SKIP_SENTENCE   120.0f /* the first word of a sentence that is left out */
+#define SKIP_WORD       250.0f /* any other word, unless the one before it is left out, too */
+#define SKIP_MORE       6.0f   /* every word that is left out; with less, the search drifts into words from elsewhere */
 #define BEAM            1800.0f /* a page that is missing, about 280 words, must stay within it */
 #define MEMORY_BYTES    ((size_t)256 << 20)
 
@@ -35,8 +35,8 @@
 #define NEAR           40 /* words around those of the first one; with 20, stretches where that went astray stay astray */
 #define BELIEVED_LEAST 4000 /* frames of words that fit, 46 s; with fewer, the speaker is not known well enough */
 #define BELIEVED_BELOW 2.5  /* nats a frame: a word that is further below the median does not fit */
-#define OTHER_BELOW    3.5  /* nats that a frame of other sound is below those words … */
-#define UNLIKE         2.5 /* … unless it is so many times as far from all codes as their frames are from their means */
+#define OTHER_BELOW    3.5  /* nats that a frame of other sound is below those words */
+#define UNLIKE         2.5  /* times as far from all codes as those words' frames are from their means: an exception */
 
 struct mx_cut_fit {
     struct mx_voice *voice;
@@ -48,13 +48,13 @@ struct mx_cut_fit {
     float *skip_first;     /* of the words */
     int32_t *first, *last; /* columns of the words */
     float *other, *quiet;  /* [frames]: best of the codes, best of the silences */
-    double *sums;          /* of the words: differences to `other` … */
-    int32_t *counts;       /* … and frames */
+    double *sums;          /* of the words: differences to `other` */
+    int32_t *counts;       /* frames of each word */
     int32_t *columns;      /* [frames]: of the path; -1: none */
     float *squares;        /* [frames]: ½|m|² by the metric; only in the second search */
     float penalty, unlike; /* of a frame of other sound; of one that is like no code, where ½|m|² is the best score */
     struct mx_progress *progress;
-    uint64_t told;
+    uint64_t reported;
 };
 
 /* ---- codes ---- */
@@ -162,7 +162,7 @@ int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, co
     for (size_t w = 0; w < words; w++) {
         fit->first[w] = text->words[w].first;
         fit->last[w] = text->words[w].last;
-        fit->skip_first[w] = w == 0 || text->words[w - 1].behind >= MX_CUT_BREAK_SENTENCE ? SKIP_SENTENCE : SKIP_WORD;
+        fit->skip_first[w] = w == 0 || text->words[w - 1].after >= MX_CUT_BREAK_SENTENCE ? SKIP_SENTENCE : SKIP_WORD;
     }
     MX_TRY(mx_cut_means_create(voice, text, sound, stop, &fit->means));
     MX_TRY(codes_compute(fit));
@@ -239,8 +239,8 @@ static int block_score(void *context, const struct mx_cut_block *b)
     if (fit->stop != NULL && atomic_load(fit->stop))
         MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while words were found");
     const uint64_t done = (uint64_t)((b->frame + b->frames) * mx_recipe_default.hop / mx_recipe_default.rate);
-    mx_progress_add(fit->progress, done - fit->told);
-    fit->told = done;
+    mx_progress_add(fit->progress, done - fit->reported);
+    fit->reported = done;
 out:
     return rc;
 }
@@ -274,7 +274,7 @@ static int search_run(struct mx_cut_fit *fit, const int32_t *from, const int32_t
                                              .total = (uint64_t)(fit->sound->sample_count / mx_recipe_default.rate),
                                              .delay_ns = PROGRESS_NS};
     int rc = 0;
-    fit->told = 0;
+    fit->reported = 0;
     for (int32_t w = 0; w < fit->text->word_count; w++) {
         fit->sums[w] = 0;
         fit->counts[w] = 0;
@@ -290,18 +290,18 @@ out:
 
 /* ---- the second search ---- */
 
-/* The words that may be in each block: from the last that ended before it to the first that begins behind it, and those
+/* The words that may be in each block: from the last that ended before it to the first that begins after it, and those
  * near them. */
 static void near_find(const struct mx_cut_fit *fit, const struct mx_cut_path *path, int32_t *from, int32_t *until)
 {
     const int32_t words = fit->text->word_count;
-    int32_t before = 0, behind = 0;
+    int32_t before = 0, after = 0;
     for (int64_t frame = 0, block = 0; frame < fit->sound->frames; frame += MX_CUT_BLOCK, block++) {
         for (int32_t w = before; w < words && path->end[w] <= frame; w++)
             if (path->end[w] >= 0) before = w;
-        while (behind < words && path->begin[behind] < frame + MX_CUT_BLOCK) behind++;
+        while (after < words && path->begin[after] < frame + MX_CUT_BLOCK) after++;
         from[block] = before > NEAR ? before - NEAR : 0;
-        until[block] = behind < words - NEAR ? behind + NEAR : words;
+        until[block] = after < words - NEAR ? after + NEAR : words;
     }
 }
 
@@ -352,7 +352,7 @@ out:
     return rc;
 }
 
-/* Adapts the means to the speaker as the path of the first search heard it, and searches near that path. */
+/* Adapts the means to the speaker along the path of the first search, and searches near that path. */
 static int search_again(struct mx_cut_fit *fit, struct mx_cut_path *path)
 {
     const size_t blocks = (size_t)(fit->sound->frames / MX_CUT_BLOCK) + 1;

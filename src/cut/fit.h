@@ -10,12 +10,12 @@
  *
  * Silence scores the same with means of the quiet frames of the sound itself, and the tokens between two words count as
  * silence of that gap, with a penalty. Other sound scores as the best of 64 means that stand for all tokens of the text (speech in any
- * order) and of the silences, less a penalty.
+ * order) and of the silences, minus a penalty.
  *
  * The words are found twice. The frames of the words that fit best in the first search move the means of their tokens
  * (adapt.h), and the differences that remain give the metric of the second (metric.h), in which the products above are
- * taken. That search looks near the words of the first. Its penalty of other sound is measured from what right words of
- * this speaker score, and sound that is far from all codes (music, another voice) has none.
+ * taken. The second search stays near the words of the first. Its penalty for other sound is calibrated on the scores of
+ * words that fit, and sound that is far from all codes (music, another voice) has none.
  *
  * Memory: a fit owns everything it makes; voice, text and sound are borrowed and must outlive it.
  */
@@ -37,8 +37,8 @@ void mx_cut_fit_destroy(struct mx_cut_fit *fit);
 
 /* Finds the words. */
 int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path);
-/* After that: how well a word explains its frames, in nats a frame: 0 is as well as speech in any order would, less is
- * worse. */
+/* After that: how well a word explains its frames, in nats a frame: 0 is as well as speech in any order,
+ * negative is worse. */
 double mx_cut_fit_score(const struct mx_cut_fit *fit, int32_t word);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The folder that cutting makes: its rows and its lists (cut.h). Rows are written as they are added, the lists at the
+The output folder: its rows and its lists (cut.h). Rows are written as they are added, the lists at the
  * end.
  *
  * Memory: a folder owns its texts. Closing it without mx_cut_folder_finish removes what was written.
@@ -28,7 +28,7 @@ struct mx_cut_folder {
     int64_t time_ns;
 };
 
-/* Makes the folder, or takes an empty one; MX_ERR_DATA if it has files. */
+/* Creates the folder, or uses an empty one; MX_ERR_DATA if it has files. */
 int mx_cut_folder_open(struct mx_cut_folder *folder, const char *path);
 
 /* A row: its samples, its text (which is written with one blank for any run of blanks), where it is from. */
@@ -42,7 +42,7 @@ struct mx_cut_folder_row {
     double begin, end, score;
     const char *speaker;  /* NULL: there is no column of speakers */
     const char *language; /* NULL in all rows: there is no column of languages; "": to be detected */
-    bool whole;           /* taken as it was: it has no score */
+    bool whole;           /* copied unchanged: it has no score */
 };
 int mx_cut_folder_row(struct mx_cut_folder *folder, const struct mx_cut_folder_row *row);
 /* Something that is in no row. text_length 0: sound without a text. */

@@ -18,11 +18,11 @@
 #define OTHER_LEAST   0.3  /* seconds of sound in no word that are worth a line */
 #define SHARE_LEAST   0.55 /* of the words or of the sound that must become rows */
 #define SLOW          2.0  /* times the median time of a token: a word that takes longer is stretched */
-#define SLOW_MOST     0.06 /* share of stretched words: right texts have up to 3 %, wrong ones 11 and more; … */
-#define SLOW_FEW      0.5  /* … over the root of their number, since few words vary more */
+#define SLOW_MOST     0.06 /* share of stretched words: right texts have up to 3 %, wrong ones 11 % and more */
+#define SLOW_FEW      0.5  /* added over the square root of their number, since few words vary more */
 #define SLOW_WORDS    50   /* of fewer, nothing is known */
-#define SCORE_BELOW   2.5  /* nats a frame that a row may be below the median, or … */
-#define SPREADS_BELOW 7.0  /* … so many times their median deviation */
+#define SCORE_BELOW   2.5  /* nats a frame that a row may be below the median */
+#define SPREADS_BELOW 7.0  /* times the median deviation, if that is more */
 #define PROGRESS_NS   UINT64_C(2000000000)
 
 void mx_cut_job_release(struct mx_cut_job *w)
@@ -43,7 +43,7 @@ double mx_cut_seconds(int64_t samples)
     return (double)samples / mx_recipe_default.rate;
 }
 
-/* ---- what is told ---- */
+/* ---- log ---- */
 
 static void text_log(const struct mx_cut_job *w)
 {
@@ -236,7 +236,7 @@ static int found_check(struct mx_cut_job *w)
     if (uncut > w->text.word_count / 2)
         return MX_FAIL(
             MX_ERR_DATA,
-            "rows are cut where nobody speaks for at least 100 ms: is there music or noise behind the speech?",
+            "rows are cut where nobody speaks for at least 100 ms: is there music or noise in the background?",
             "the sound has no pauses to cut at around %.0f %% of the words", 100.0 * uncut / w->text.word_count);
     if (stretched > 0)
         MX_FAIL(

@@ -39,7 +39,7 @@ struct mx_cut_job {
 double mx_cut_seconds(int64_t samples);
 
 /* Cuts the recordings, unless `sound` is read already, by the text of `script`. MX_ERR_DATA if they have
- * nothing to do with each other; then no row is written. */
+ * nothing in common; then no row is written. */
 int mx_cut_job_run(struct mx_cut_job *job, const char *const *sounds, size_t count, int language);
 /* The same for a row of a manifest. */
 int mx_cut_job_utterance(struct mx_cut_job *job, const struct mx_utterance *utterance, int language);
@@ -48,7 +48,7 @@ void mx_cut_job_columns(struct mx_cut_job *job, const struct mx_manifest *manife
 /* The language that a row is read in: that of the command, of the row, or none (MX_CUT_DETECT). MX_ERR_DATA if the row
  * names an unknown one. */
 int mx_cut_job_language(struct mx_cut_job *job, int of_all, const struct mx_utterance *utterance, int *language);
-/* Ends the work on a text. */
+/* Releases what belongs to a text. */
 void mx_cut_job_release(struct mx_cut_job *job);
 
 #endif

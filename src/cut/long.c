@@ -92,7 +92,7 @@ out:
 
 /* ---- a folder that is there ---- */
 
-/* What the pieces depend on besides the rows. */
+/* What the pieces depend on, in addition to the rows. */
 static int how_write(struct work *w)
 {
     const struct mx_cut_long_options *const o = w->options;
@@ -208,7 +208,7 @@ out:
     return rc;
 }
 
-/* The voice that cuts. One that was not asked for may be missing: then *voice is NULL. */
+/* The voice that cuts. The default one may be missing: then *voice is NULL. */
 static int voice_open(struct work *w, struct mx_voice **voice)
 {
     const struct mx_cut_long_options *const o = w->options;
@@ -310,7 +310,7 @@ static int work_run(struct work *w)
     MX_TRY(how_write(w));
     MX_TRY(folder_open(w, &there, &valid));
     if (valid) goto out;
-    if (there) MX_TRY(mx_file_remove_folder(w->options->folder)); /* nobody may use it any more */
+    if (there) MX_TRY(mx_file_remove_folder(w->options->folder)); /* it is invalid */
     if (w->report->rows > 0) MX_TRY(folder_write(w));
 out:
     if (rc == 0) report_log(w);

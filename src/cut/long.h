@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The rows of a corpus that are too long to train on, cut on the way into a folder of pieces (corpus/pieces.h), with
- * which its manifest is opened then. The folder has the form of cut.h and the list of pieces besides.
+ * which its manifest is opened then. The folder has the form of cut.h and the list of pieces in addition.
  *
  * The pieces depend on the corpus, the options and the voice alone; their files have the times of the recordings they
- * were cut from, so that a folder that is made again is the same corpus. A complete folder is used as it is while its
+ * were cut from, so a folder that is cut again is the same corpus. A complete folder is used as it is while its
  * rows, their recordings and the options are the same. It gets its name when it is complete; what a killed process left
  * is FOLDER.part and is removed by the next.
  *
@@ -24,20 +24,20 @@ struct mx_cut_long_options {
     const char *folder;            /* of the pieces */
     const char *voice;             /* NULL: the base voice; if it is not installed, no row is cut */
     int language;                  /* of all rows, an enum mx_language_id, or MX_CUT_DETECT */
-    bool resumed; /* whether rows are cut was decided before, and a list that is there is the right one: … */
-    bool had;     /* … there were pieces; if they are gone, they are made again */
-    int workers;  /* 0: one for each core */
-    const atomic_bool *stop;     /* (optional) */
-    void (*tick)(void *context); /* (optional) called now and then */
+    bool resumed;                  /* whether rows are cut was decided earlier; an existing list is valid */
+    bool had;                      /* if resumed: there were pieces; if they are gone, they are cut again */
+    int workers;                   /* 0: one for each core */
+    const atomic_bool *stop;       /* (optional) */
+    void (*tick)(void *context);   /* (optional) called repeatedly */
     void *context;
 };
 
 struct mx_cut_long_report {
-    uint32_t rows;                     /* that are too long … */
-    uint32_t cut;                      /* … of them cut */
-    uint32_t pieces;                   /* into so many rows */
-    double seconds, shortest, longest; /* of the pieces; 0 of those that were there before */
-    bool kept;                         /* they were there before */
+    uint32_t rows;                     /* that are too long */
+    uint32_t cut;                      /* of those, cut */
+    uint32_t pieces;                   /* rows that they were cut into */
+    double seconds, shortest, longest; /* of the pieces; 0 for those that existed before */
+    bool kept;                         /* they existed before */
 };
 
 /* Opens the manifest with `folder` as its pieces afterwards if report->cut > 0. Rows that cannot be cut are named in the

@@ -80,7 +80,7 @@ static void table_fill(const struct joined *from, struct mx_symbols to, uint16_t
     }
 }
 
-/* Inserted symbols belong to the word before them; what is between words, and no word continues behind, to none. */
+/* Inserted symbols belong to the word before them; what is between words to none, unless a word continues after it. */
 static void owners_complete(struct mx_symbols unit, int32_t *owners)
 {
     int32_t word = -1;
@@ -135,7 +135,7 @@ out:
 
 /* ---- sounds that are alike ---- */
 
-/* Letters of the IPA (and letters that espeak-ng writes besides) that sound alike, the nearest together. */
+/* Letters of the IPA, and others that espeak-ng writes, that sound alike; the nearest stand together. */
 static const char *const groups[] = {
     "iɪyʏɨʉjıї",  "eɛøœəɘɜɝɚɐæ", "aɑæɐʌɒäɶ", "oɔɒɤʌɵö", "uʊɯʉɯwʍü", "pbɓʙ",     "tdʈɖɗʦ",
     "kɡgɟcqɢɠʛʔ", "mɱn",         "nŋɲɳɴm",   "fvɸβʋⱱw", "θðszʂʐ",   "szʃʒʂʐɕʑ", "ʃʒʂʐɕʑszç",

@@ -16,7 +16,7 @@
 #include "myxtts/error.h"
 
 #define OWNER       "cut"
-#define REFERENCES  4    /* parts of the sound that its speaker is heard in */
+#define REFERENCES  4    /* parts of the sound that its speaker embedding is computed from */
 #define SHIFT       0.6  /* measured: scripts/bench_cut.sh, voices that the base knows and others */
 #define PRODUCTS    8192 /* frames that the metric is learned from */
 #define PROGRESS_NS UINT64_C(2000000000)
@@ -227,7 +227,7 @@ out:
 
 /* ---- whose voice ---- */
 
-/* Where the `length` frames of [begin, end) with the most speech begin; `begin` if there are not so many. */
+/* Where the `length` frames of [begin, end) with the most speech begin; `begin` if there are fewer. */
 static int64_t part_choose(const struct mx_cut_sound *s, int64_t begin, int64_t end, int64_t length)
 {
     const int64_t step = length / 4 > 0 ? length / 4 : 1;
@@ -294,7 +294,7 @@ static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const flo
     return count;
 }
 
-/* A microphone and a voice that the network never heard colour all sounds alike: the means are moved towards the mean
+/* An unseen microphone or voice colours all sounds alike: the means are moved towards the mean
  * frame of the speech in the sound. Not by all of the difference, since every token counts once, however long it sounds. */
 static int means_shift(struct mx_cut_means *m, const struct mx_cut_sound *s)
 {

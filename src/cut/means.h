@@ -38,7 +38,7 @@ int mx_cut_means_codes(struct mx_cut_means *means, const float *codes, int32_t c
 int mx_cut_means_score_codes(struct mx_cut_means *means, const float *mel, int32_t frames, float *out);
 
 /* Moves the means towards the frames that they were found for, and learns the metric from what remains.
- * columns [frames of the sound]: the token of each frame; -1: none, or not to be believed. Codes must be set anew. */
+ * columns [frames of the sound]: the token of each frame; -1: none, or unreliable. Codes must be set again afterwards. */
 int mx_cut_means_adapt(struct mx_cut_means *means, const struct mx_cut_sound *sound, const int32_t *columns);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which differences between a frame and a mean count. Those that right frames have, too (loudness, tilt), say little; a
- * metric is a covariance C of such differences, and the distance of a frame m from a mean u is (m - u)·C⁻¹(m - u). With
- * the triangular root C = R Rᵀ that is the plain distance of R⁻¹m and R⁻¹u.
+ * The Mahalanobis distance between frames and means. Differences that correctly aligned frames have, too (loudness, tilt),
+ * carry little information; with C their covariance, the distance of a frame m from a mean u is (m - u)·C⁻¹(m - u). With
+ * the Cholesky factor C = R Rᵀ that is the Euclidean distance of R⁻¹m and R⁻¹u (whitening).
  *
  * Memory: owns its matrix.
  */

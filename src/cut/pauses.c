@@ -4,8 +4,8 @@
  */
 #include "cut/pauses.h"
 
-#define OTHER_MS  700.0 /* other sound between two words that keeps them apart, or … */
-#define ALONE_MS  250.0 /* … with a pause at both ends */
+#define OTHER_MS  700.0 /* other sound between two words that keeps them apart */
+#define ALONE_MS  250.0 /* the same with a pause at both ends */
 #define BROKEN_MS 180.0 /* quiet inside a word: longer than any closure of a consonant */
 #define NEAR_MS   250.0 /* how far from a word the quiet run beside other sound may be */
 
@@ -31,7 +31,7 @@ static struct runs runs_find(const struct mx_cut_sound *s, int64_t begin, int64_
     const int64_t least = (int64_t)(MX_CUT_PAUSE_LEAST * mx_recipe_default.rate / 1000);
     int64_t from = -1;
     begin = begin / MX_CUT_WINDOW * MX_CUT_WINDOW;
-    end = (end + MX_CUT_WINDOW - 1) / MX_CUT_WINDOW * MX_CUT_WINDOW; /* where a run that goes on is closed */
+    end = (end + MX_CUT_WINDOW - 1) / MX_CUT_WINDOW * MX_CUT_WINDOW; /* where an open run is closed */
     for (int64_t at = begin; at <= end; at += MX_CUT_WINDOW) {
         const bool quiet = at < end && (double)mx_cut_sound_level(s, at) <= most;
         if (quiet && from < 0) from = at;
@@ -84,7 +84,7 @@ static void quiet_set(struct mx_cut_timing *w, struct run run)
     w->quiet_end = run.end;
 }
 
-/* The pause behind `a` (NULL: none) and before `b` (NULL: none); [from, until) is the recording of both. */
+/* The pause after `a` (NULL: none) and before `b` (NULL: none); [from, until) is the recording of both. */
 static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_timing *a, struct mx_cut_timing *b, int64_t from,
                      int64_t until, double most)
 {
@@ -98,9 +98,9 @@ static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_timing *a, stru
     if (a != NULL) {
         const int64_t stop = b != NULL ? middle(b) : until;
         const struct run run = runs_find(s, middle(a), stop < a->end + 4 * near ? stop : a->end + 4 * near, most).first;
-        a->edge_behind = b == NULL && run.end == 0 && until <= a->end + near;
+        a->edge_after = b == NULL && run.end == 0 && until <= a->end + near;
         if (run.end > 0 && run.begin <= a->end + near) still_set(a, run);
-        if (a->edge_behind) still_set(a, (struct run){until, until});
+        if (a->edge_after) still_set(a, (struct run){until, until});
     }
     if (b != NULL) {
         const int64_t start = a != NULL ? middle(a) : from;
@@ -122,7 +122,7 @@ void mx_cut_pauses_find(const struct mx_cut_sound *s, const struct mx_cut_text *
     bool missing = false;
     for (int32_t w = 0; w < text->word_count; w++) {
         struct mx_cut_timing *const h = &heard[w];
-        *h = (struct mx_cut_timing){.begin = -1, .end = -1, .behind = text->words[w].behind};
+        *h = (struct mx_cut_timing){.begin = -1, .end = -1, .after = text->words[w].after};
         if (path->begin[w] < 0) {
             missing = true;
             continue;

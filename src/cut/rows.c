@@ -15,12 +15,12 @@
 /* A place to cut: before word `word` of the stretch. */
 struct place {
     int32_t word;
-    int64_t end, begin; /* samples: where a row before it ends, and one behind it begins */
+    int64_t end, begin; /* samples: where a row before it ends, and one after it begins */
     double cost;        /* of cutting here */
     bool closes, opens; /* a row may end here, may begin here */
     double best;
-    size_t from; /* the place before on the best way … */
-    bool row;    /* … and whether what is between is a row */
+    size_t from; /* the previous cut on the best path */
+    bool row;    /* the stretch from there is a row */
 };
 
 static int row_push(struct mx_cut_rows *out, struct mx_cut_row row)
@@ -44,14 +44,14 @@ static int left_push(struct mx_cut_rows *out, struct mx_cut_left left)
 
 /* ---- places ---- */
 
-static double break_cost(enum mx_cut_break behind, double pause_seconds)
+static double break_cost(enum mx_cut_break after, double pause_seconds)
 {
     static const double costs[] = {[MX_CUT_BREAK_WORD] = 1.5,
                                    [MX_CUT_BREAK_COMMA] = 0.6,
                                    [MX_CUT_BREAK_SENTENCE] = 0,
                                    [MX_CUT_BREAK_PARAGRAPH] = 0};
     const double bonus = pause_seconds > 0.4 ? 0.4 : pause_seconds;
-    return costs[behind] + 0.8 - bonus;
+    return costs[after] + 0.8 - bonus;
 }
 
 /* The place before word i of a stretch of `count` words; place `count` is its end. */
@@ -59,12 +59,12 @@ static struct place place_at(const struct mx_cut_timing *words, int32_t i, int32
 {
     const double least = MX_CUT_PAUSE_LEAST * rate / 1000, margin = MX_CUT_MARGIN * rate / 1000;
     struct place p = {.word = i, .best = INFINITY};
-    if (i > 0) { /* the pause behind the word before */
+    if (i > 0) { /* the pause after the word before */
         const struct mx_cut_timing *const w = &words[i - 1];
         const int64_t length = w->still_end - w->still_begin;
-        p.closes = (double)length >= least || w->edge_behind;
+        p.closes = (double)length >= least || w->edge_after;
         p.end = w->still_begin + (int64_t)((double)length / 2 < margin ? (double)length / 2 : margin);
-        p.cost = i < count ? break_cost(w->behind, (double)length / rate) : 0;
+        p.cost = i < count ? break_cost(w->after, (double)length / rate) : 0;
     }
     if (i < count) {
         const struct mx_cut_timing *const w = &words[i];

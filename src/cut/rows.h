@@ -3,12 +3,12 @@
  * The rules of cutting: which words become a row, and where its sound begins and ends.
  *
  * A row is 1 to 15 seconds of consecutive words. It begins and ends at pauses: at least MX_CUT_PAUSE_LEAST ms that are
- * quiet, or the end of a recording. Of a pause, up to MX_CUT_MARGIN ms are kept at each side, of one that is shorter than two margins a half. Words
+ * quiet, or the end of a recording. Up to MX_CUT_MARGIN ms of each pause are kept at each side; of a pause shorter than two margins, half. Words
  * that are missing in the sound or have a pause inside, other sound that keeps words apart (pauses.h) and the ends of
- * recordings are never inside a row. Among all ways to cut, the one with the lowest cost is taken: ends of sentences are better than commas, those better than a pause between
+ * recordings are never inside a row. Dynamic programming finds the cuts of the lowest cost: ends of sentences are better than commas, those better than a pause between
  * words, and rows of 3 to 11 seconds better than shorter or longer ones.
  *
- * Words that no row can have are left out with the reason: no pause near them, or too little sound between two pauses.
+ * Words that fit no row are left out with the reason: no pause near them, or too little sound between two pauses.
  *
  * Memory: rows and left-out words are the caller's to free with mx_free.
  */
@@ -30,11 +30,11 @@
 struct mx_cut_timing {
     int64_t begin, end;             /* -1: missing in the sound */
     int64_t quiet_begin, quiet_end; /* the pause before it; equal: there is none */
-    int64_t still_begin, still_end; /* the pause behind it */
-    bool edge_before, edge_behind;  /* the recording begins before it, ends behind it: a place to cut without a pause */
-    bool broken;                    /* a pause is inside it: it was found where it is not */
-    bool apart;                     /* something is between it and the word before: never in one row with that */
-    enum mx_cut_break behind;
+    int64_t still_begin, still_end; /* the pause after it */
+    bool edge_before, edge_after;   /* the recording begins before it, ends after it: a place to cut without a pause */
+    bool broken;                    /* a pause is inside it: it was found in the wrong place */
+    bool apart;                     /* something is between it and the word before: never in the same row */
+    enum mx_cut_break after;
 };
 
 struct mx_cut_row {
@@ -44,7 +44,7 @@ struct mx_cut_row {
 
 enum mx_cut_reason {
     MX_CUT_LEFT_MISSING,  /* the word is not in the sound */
-    MX_CUT_LEFT_BROKEN,   /* … nor where it seemed to be */
+    MX_CUT_LEFT_BROKEN,   /* the word was found where it is not */
     MX_CUT_LEFT_NO_PAUSE, /* no pause to cut at */
     MX_CUT_LEFT_SHORT,    /* less than the shortest row between two pauses */
 };

@@ -202,7 +202,7 @@ static int half_fail(const char *name)
     return MX_FAIL(MX_ERR_FORMAT, "save it as UTF-8", "%s: half a character of UTF-16", name);
 }
 
-/* UTF-16 behind its mark → UTF-8. *out is the caller's. */
+/* UTF-16 after its byte order mark → UTF-8. *out is the caller's. */
 static int utf16_convert(const char *name, const char *data, size_t bytes, char **out, size_t *length)
 {
     const unsigned char *const in = (const unsigned char *)data;

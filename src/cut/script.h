@@ -31,7 +31,7 @@ int mx_cut_script_read(struct mx_cut_script *script, const char *path);
 int mx_cut_script_parse(struct mx_cut_script *script, const char *name, const char *data, size_t bytes);
 void mx_cut_script_release(struct mx_cut_script *script);
 
-/* For the parsers, whose data is UTF-8. Appends text (one byte that is no text: a line end) as a part; blank text is none. */
+/* For the parsers, whose data is UTF-8. Appends text (a line end for each byte that is not text) as a part; blank text is none. */
 int mx_cut_script_add(struct mx_cut_script *script, const char *text, size_t length, double from, double until);
 int mx_cut_script_textgrid(struct mx_cut_script *script, const char *name, const char *data, size_t bytes);
 int mx_cut_script_cues(struct mx_cut_script *script, const char *name, const char *data, size_t bytes);

@@ -21,8 +21,8 @@
 
 #define HOURS_MOST    100
 #define TRIM_DB       45.0 /* how far below the loudest a window still sounds: as recordings are levelled for training */
-#define PIECE_FRAMES  512  /* of one utterance of the extractor … */
-#define PIECES        8    /* … and how many at once */
+#define PIECE_FRAMES  512  /* of one utterance of the extractor */
+#define PIECES        8    /* utterances in one batch of the extractor */
 #define EDGE_FRAMES   4    /* that see beyond the piece are computed twice */
 #define PROGRESS_NS   UINT64_C(2000000000)
 #define WRITE_SAMPLES 65536
@@ -132,7 +132,7 @@ static int recording_read(struct decoding *d, struct mx_cut_recording *recording
     struct mx_audio_report report;
     const float *samples;
     size_t count;
-    uint64_t told = 0;
+    uint64_t reported = 0;
     int rc = 0;
     recording->begin = s->sample_count;
     MX_TRY(mx_audio_stream_begin(d->reader, recording->path, &report));
@@ -142,8 +142,8 @@ static int recording_read(struct decoding *d, struct mx_cut_recording *recording
         MX_TRY(samples_put(d, samples, count));
         if (d->stop != NULL && atomic_load(d->stop))
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while the sound was read");
-        mx_progress_add(d->progress, (uint64_t)report.seconds - told);
-        told = (uint64_t)report.seconds;
+        mx_progress_add(d->progress, (uint64_t)report.seconds - reported);
+        reported = (uint64_t)report.seconds;
         if (s->sample_count > (int64_t)HOURS_MOST * 3600 * MX_AUDIO_RATE)
             MX_RAISE(MX_ERR_DATA, "cut the recordings chapter by chapter", "the recordings are longer than %d hours",
                      HOURS_MOST);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Long recordings on disk while they are cut: decoded once, in pieces, to mono samples of 16 bits at 22,050 Hz, and
- * their mel. Both lie in files without a name in the folder that is being made, mapped into memory: the system keeps of
- * them what it has room for.
+ * their mel. Both lie in files without a name in the folder that is being made, mapped into memory: the system keeps as
+ * much of them in memory as it has room for.
  *
  * Several recordings follow each other, each padded with silence to a whole number of frames. Frame f is centred on
  * sample f · hop.
@@ -50,8 +50,8 @@ struct mx_cut_sound {
     int64_t frames;
 };
 
-/* Decodes the recordings; the files without a name are made in `folder`. `stop` (optional) is asked now and then.
- * A recording that cannot be read at all is an error; one that is damaged in the middle ends there and says so. */
+/* Decodes the recordings; the files without a name are made in `folder`. `stop` (optional) is polled.
+ * A recording that cannot be read at all is an error; one that is damaged in the middle ends there, with a message. */
 int mx_cut_sound_read(struct mx_cut_sound *sound, const char *const *paths, size_t count, const char *folder,
                       const atomic_bool *stop);
 /* Computes the mel on a device. */

@@ -12,8 +12,8 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 
-#define UNIT_SOFT   140 /* bytes after which a comma ends a unit … */
-#define UNIT_HARD   280 /* … and after which any word does */
+#define UNIT_SOFT   140 /* bytes after which a comma ends a unit */
+#define UNIT_HARD   280 /* bytes after which any word ends a unit */
 #define UNIT_WORDS  64
 #define WORD_BYTES  400 /* a longer word is no word */
 #define WORDS_LIMIT 4000000
@@ -122,7 +122,7 @@ static int unit_words(struct reader *r)
             if (r->text->word_count > before) {
                 struct mx_cut_word *const last = &r->text->words[r->text->word_count - 1];
                 last->end = word->end;
-                if (word->behind > last->behind) last->behind = word->behind;
+                if (word->after > last->after) last->after = word->after;
             } else if (begin == SIZE_MAX) {
                 begin = word->begin;
             }
@@ -206,9 +206,9 @@ enum mx_cut_break mx_cut_word_break(const char *word, size_t length, char next)
 static bool unit_is_full(const struct unit *u)
 {
     const size_t bytes = u->words[u->count - 1].end - u->words[0].begin;
-    const enum mx_cut_break behind = u->words[u->count - 1].behind;
-    return behind >= MX_CUT_BREAK_SENTENCE || bytes > UNIT_HARD || u->count == UNIT_WORDS ||
-           (behind == MX_CUT_BREAK_COMMA && bytes > UNIT_SOFT);
+    const enum mx_cut_break after = u->words[u->count - 1].after;
+    return after >= MX_CUT_BREAK_SENTENCE || bytes > UNIT_HARD || u->count == UNIT_WORDS ||
+           (after == MX_CUT_BREAK_COMMA && bytes > UNIT_SOFT);
 }
 
 /* Reads blanks from `at` on; *paragraph: a blank line was among them. */
@@ -239,9 +239,9 @@ static int part_read(struct reader *r, const struct mx_cut_part *part, int32_t n
             MX_RAISE(MX_ERR_DATA, "put blanks between its words, and give a text, not data",
                      "a word of the text, at byte %zu, has %zu bytes", begin, at - begin);
         at = blanks_read(source, at, part->end, &paragraph);
-        word.behind = paragraph || at >= part->end
-                          ? MX_CUT_BREAK_PARAGRAPH
-                          : mx_cut_word_break(source + begin, word.end - begin, at < part->end ? source[at] : 0);
+        word.after = paragraph || at >= part->end
+                         ? MX_CUT_BREAK_PARAGRAPH
+                         : mx_cut_word_break(source + begin, word.end - begin, at < part->end ? source[at] : 0);
         u->words[u->count++] = word;
         if (unit_is_full(u)) MX_TRY(unit_end(r));
         if (r->text->word_count > WORDS_LIMIT)

@@ -5,7 +5,7 @@
  *
  * The text is divided into units (sentences, or parts of long ones), which the network reads one by one. A unit is
  * normalised and spoken as a whole, because "Dr." and "3" depend on their neighbours; what each written word contributed
- * is found by comparing the symbols of the unit with those of its words alone. A written word that says nothing (a dash)
+ * is found by comparing the symbols of the unit with those of its words alone. A written word without symbols of its own (a dash)
  * belongs to the word before it.
  *
  * The tokens of all units follow each other: these are the columns of align.h. Gap g lies between the words g - 1 and g;
@@ -39,7 +39,7 @@ struct mx_cut_word {
     size_t begin, end;   /* bytes of the source, without blanks at the ends */
     int32_t first, last; /* tokens [first, last) */
     int32_t unit, part;
-    enum mx_cut_break behind; /* what stands after it */
+    enum mx_cut_break after; /* what stands after it */
 };
 
 /* A sequence for the network: tokens [first, last), BOS and EOS included. */
@@ -55,16 +55,16 @@ struct mx_cut_text {
     int32_t unit_count;
     int32_t *tokens;
     int32_t token_count;
-    enum mx_language_id language;              /* of the text … */
-    int32_t language_number;                   /* … and the one of the vocabulary that it is read as */
-    bool language_known;                       /* they are the same */
-    struct mx_unknown_count replaced, unknown; /* symbols that the voice never learned: another was taken; left out */
+    enum mx_language_id language;              /* of the text */
+    int32_t language_number;                   /* the language of the vocabulary that it is read as */
+    bool language_known;                       /* both are the same */
+    struct mx_unknown_count replaced, unknown; /* symbols that the voice never learned: replaced by another; left out */
 };
 
 #define MX_CUT_DETECT (-1)
 
 /* Reads the parts of `source`, which is valid UTF-8 and must outlive the text. `language`: an enum mx_language_id or
- * MX_CUT_DETECT. MX_ERR_DATA if there is nothing to say in it, or too much. */
+ * MX_CUT_DETECT. MX_ERR_DATA if it has nothing to speak, or too much. */
 int mx_cut_text_read(const char *source, const struct mx_cut_part *parts, size_t part_count, int language,
                      const struct mx_vocabulary *vocabulary, struct mx_cut_text *out);
 void mx_cut_text_release(struct mx_cut_text *text);
@@ -78,7 +78,7 @@ struct mx_cut_match {
 };
 int mx_cut_match_owners(const struct mx_cut_match *match, int32_t *owners);
 
-/* What ends with a written word, as far as its own marks say. `next`: the first byte of the word behind it, or 0. */
+/* What ends with a written word, as far as its own marks say. `next`: the first byte of the word after it, or 0. */
 enum mx_cut_break mx_cut_word_break(const char *word, size_t length, char next);
 
 /* The symbol of the vocabulary whose sound is nearest; -1: there is none. */

@@ -119,7 +119,7 @@ out:
 
 /* ---- one recording ---- */
 
-/* Lets the teacher read the row into `part` and makes sure that it did. */
+/* Lets the teacher read the row into `part` and verifies the result. */
 static int recording_write(const struct mx_demo_options *options, const struct row *row, const char *part,
                            struct outcome *outcome)
 {
@@ -212,7 +212,7 @@ static int options_check(const struct mx_demo_options *options)
     return 0;
 }
 
-/* After an early end: files of former runs that no worker has looked at belong to the corpus too. */
+/* After an early end: files of former runs that no worker has reached belong to the corpus, too. */
 static int outcomes_complete(const struct mx_demo_options *options, struct outcome *outcomes)
 {
     for (uint32_t i = 0; i < options->count; i++) {

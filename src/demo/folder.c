@@ -141,7 +141,7 @@ out:
     return rc;
 }
 
-/* The value of `name` as text: strings as they are, whole numbers in digits, "" for anything else. */
+/* The value of `name` as text: strings verbatim, whole numbers in digits, "" for anything else. */
 static void marker_value(const cJSON *root, const char *name, char out[64])
 {
     const cJSON *const item = cJSON_GetObjectItemCaseSensitive(root, name);
@@ -254,7 +254,7 @@ static bool recording_leftover(const char *name)
     return name_ends(name, ".part");
 }
 
-/* Counts what a folder holds besides leftovers, which are removed if asked. `first` (may be NULL) gets one name. */
+/* Counts what a folder holds apart from leftovers, which are removed if asked. `first` (may be NULL) gets one name. */
 static int folder_count(const char *folder, bool (*leftover)(const char *), bool remove, uint32_t *count,
                         char first[256])
 {

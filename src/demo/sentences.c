@@ -158,7 +158,7 @@ static const struct mx_sentence_list *list_find(const struct language_data *data
     return NULL;
 }
 
-/* Reads the slot at `at` (just behind the brace); *end gets the place behind the closing one. */
+/* Reads the slot at `at` (just after the brace); *end is set to the position after the closing one. */
 static int slot_parse(const struct language_data *data, const char *at, struct slot *slot, const char **end)
 {
     *slot = (struct slot){0};

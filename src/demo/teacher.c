@@ -25,14 +25,14 @@
 #define OUTPUT_BYTES   32768 /* the list of variants of espeak-ng is 6 KB */
 #define CHECK_LIMIT_NS (UINT64_C(20) * 1000 * 1000 * 1000)
 #define ARGUMENTS_MAX  8
-#define LOOK_MS        50 /* how often a running child is left to look at the clock and at `stop` */
+#define LOOK_MS        50 /* how often the clock and `stop` are polled while a child runs */
 
 struct voice {
     const char *speaker, *voice;
     const char *listed; /* the word of the program's list that shows it is there */
 };
 
-/* How to ask a program for its voices, and how to let it speak. */
+/* How to list the voices of a program, and how to make it speak. */
 struct teacher {
     const char *program, *package;
     const char *data;                 /* package of its voices, where that is another one; otherwise NULL */

@@ -37,7 +37,7 @@ struct mx_mpi_member {
 /* Why all ranks must end. Sent as raw bytes. */
 struct mx_mpi_failure {
     int32_t rank, code;
-    int32_t told; /* the user has been told: the receiver only ends */
+    int32_t logged; /* it has been logged: the receiver only ends */
     char message[512], hint[MX_ERROR_HINT_BYTES];
 };
 
@@ -74,12 +74,12 @@ struct mx_mpi_lane {
 
 struct mx_mpi_watch {
     MPI_Request beat_in, beat_out, failure_in;
-    int32_t beat_heard, beat_told;
+    int32_t beat_received, beat_sent;
     struct mx_mpi_failure failure;
-    uint64_t heard_ns, told_ns, looked_ns, progress_ns;
+    uint64_t received_ns, sent_ns, checked_ns, progress_ns;
     uint64_t ticks;
     struct pollfd *fds; /* [0] wakes the thread; the others are processes of this machine */
-    int32_t *ranks;     /* the ranks behind fds */
+    int32_t *ranks;     /* the ranks of fds */
     nfds_t count;
 };
 
@@ -93,8 +93,8 @@ struct mx_dist {
     uint64_t cores_hash;
     struct mx_nccl *nccl; /* belongs to the trainer's thread, as does nccl_sums; NULL: MPI sums */
     uint64_t nccl_sums;   /* made so far */
-    clockid_t clock;      /* of the thread: its time on a core … */
-    uint64_t clock_ns;    /* … when the trainer's thread last stopped waiting for it */
+    clockid_t clock;      /* of the thread's time on a core */
+    uint64_t clock_ns;    /* that clock when the trainer's thread last stopped waiting */
     uint64_t carried_ns;  /* the thread's core time so far while the trainer's thread was not waiting */
 
     /* Guards the next block. `asked` is set by the trainer's thread and cleared by the other when *request is done;
@@ -102,8 +102,8 @@ struct mx_dist {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* asked, done, opened or rc changed */
     bool asked, opened;
-    int rc;                /* of the request, or of opening … */
-    struct mx_error error; /* … and its error */
+    int rc;                /* of the request, or of opening */
+    struct mx_error error; /* of rc */
     struct mx_mpi_request request;
     uint64_t begun, done;
     struct mx_mpi_sum sums[MX_MPI_SUMS];

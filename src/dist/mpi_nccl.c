@@ -19,7 +19,7 @@
 
 #define REASON_BYTES 512 /* as of an error */
 
-/* What a rank tells the others: one of these, or the version of its NCCL, which is more. */
+/* What a rank sends to the others: one of these, or the version of its NCCL, which is greater. */
 enum { NOT_CUDA, NOT_WANTED, MISSING, VERSION_LEAST = 1000 };
 
 static bool way_is(const char *name)
@@ -64,7 +64,7 @@ static int reason_find(struct mx_dist *d, const double *states, char reason[REAS
     return *rank < 0 ? 0 : mx_comm_broadcast(&d->comm, reason, REASON_BYTES, *rank);
 }
 
-/* Not NCCL: refused where it was asked for, told where somebody might have expected it. */
+/* Without NCCL: an error where it was requested, a log message where it could be expected. */
 static int instead(const struct mx_dist *d, const double *states, int32_t rank, const char *reason)
 {
     bool cuda = false;

@@ -16,7 +16,7 @@
 #include "dist/launch.h"
 #include "dist/mpi_internal.h"
 
-#define PROCESSES_LINE 8 /* that are told in one line */
+#define PROCESSES_LINE 8 /* processes that are logged in one line */
 
 static void wake(struct mx_dist *d)
 {
@@ -184,7 +184,7 @@ const char *mx_dist_supported(void)
 }
 
 /* MPICH's mpiexec kills all ranks in the moment in which one is killed, so that none can say which one it was. It names
- * a process itself; this tells whose that is. */
+ * a process itself; this maps processes to ranks. */
 static void processes_log(const struct mx_dist *d)
 {
     char line[PROCESSES_LINE * (MX_DIST_HOST_BYTES + 40)];
@@ -198,7 +198,7 @@ static void processes_log(const struct mx_dist *d)
     }
 }
 
-/* Nothing that MPI was told of may be freed while it lives: it ends first. */
+/* Nothing that MPI knows of may be freed while it is running: it ends first. */
 static void dist_release(struct mx_dist *d)
 {
     if (d->wake >= 0) close(d->wake);

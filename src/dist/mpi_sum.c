@@ -22,14 +22,14 @@
 
 #define RING_RANKS 8
 #define TAG_RING   1 /* + lane */
-/* Between two looks. Each interrupts what a CPU device computes on this core, so there are few while it does: fewer the
+/* Between two polls. Each interrupts what a CPU device computes on this core, so there are few while it does: fewer the
  * longer a gradient has been waited for, and the longer nothing has come of messages that are under way, which the
  * network's buffers hold in the meantime. Nothing comes too late by that: when the device is done the trainer asks for
  * something, which wakes the thread, and while the trainer waits the core is free. */
 #define PAUSE_LEAST_NS  UINT64_C(100000)
-#define PAUSE_SOON_NS   UINT64_C(1000000)  /* at least, for a gradient … */
-#define PAUSE_READY_NS  UINT64_C(10000000) /* … and at most */
-#define PAUSE_SUM_NS    UINT64_C(2000000)  /* at most, for messages */
+#define PAUSE_SOON_NS   UINT64_C(1000000)  /* for a gradient, at least */
+#define PAUSE_READY_NS  UINT64_C(10000000) /* for a gradient, at most */
+#define PAUSE_SUM_NS    UINT64_C(2000000)  /* for messages, at most */
 #define PAUSE_NEEDED_NS UINT64_C(30000)    /* the trainer waits */
 
 int mx_mpi_sums_open(struct mx_dist *d)
@@ -216,7 +216,7 @@ static void piece_end(struct mx_dist *d, struct mx_mpi_lane *lane)
     lane->stage = MX_LANE_FREE;
 }
 
-/* One look at a lane; true: something happened. */
+/* Polls a lane once; true: something happened. */
 static bool lane_run(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
     switch (lane->stage) {
@@ -252,7 +252,7 @@ static bool lane_run(struct mx_dist *d, struct mx_mpi_lane *lane)
     return false;
 }
 
-/* Takes what is complete of all messages out of their array. Each such call of MPI looks at the network. */
+/* Removes the completed messages from their array. Each such call of MPI polls the network. */
 static void messages_poll(struct mx_dist *d)
 {
     int done[2 * MX_MPI_LANES], count = 0;

@@ -3,7 +3,7 @@
  * The thread that makes all MPI calls, see mpi_internal.h.
  *
  * MPI's own waiting spins and takes a whole core, which here belongs to a device. So the thread never waits inside MPI:
- * it looks at everything that is running and then sleeps, briefly while the trainer waits for it, longer while a device
+ * it polls everything that is running and then sleeps, briefly while the trainer waits for it, longer while a device
  * still computes, and until it is woken when there is nothing to do.
  */
 #include <stdio.h>
@@ -21,11 +21,11 @@
 #include "dist/mpi_internal.h"
 
 #define PAUSE_IDLE_NS   UINT64_C(50000000)
-#define PAUSE_CALL_NS   UINT64_C(20000)   /* the trainer waits, since less than … */
-#define CALL_SHORT_NS   UINT64_C(5000000) /* … this long */
+#define PAUSE_CALL_NS   UINT64_C(20000) /* while the trainer waits, for the first CALL_SHORT_NS */
+#define CALL_SHORT_NS   UINT64_C(5000000)
 #define PAUSE_LONG_NS   UINT64_C(500000)
 #define BUSY_NS         UINT64_C(15000)
-#define WATCH_NS        UINT64_C(50000000) /* between two looks at the others: each call of MPI costs microseconds */
+#define WATCH_NS        UINT64_C(50000000) /* between two checks of the other ranks: each call of MPI costs microseconds */
 #define BROADCAST_BYTES ((size_t)64 << 20) /* of one message */
 
 void mx_mpi_check(struct mx_dist *d, int code, const char *what)
@@ -161,7 +161,7 @@ static void call_fail(struct mx_dist *d)
     mx_mpi_end(d, &f);
 }
 
-/* One look at the request; true: something happened. */
+/* Polls the request once; true: something happened. */
 static bool call_run(struct mx_dist *d)
 {
     int complete = 0;
@@ -216,9 +216,9 @@ void *mx_mpi_thread(void *context)
     while (rc == 0 && !d->closing) {
         const uint64_t begin_ns = mx_clock_ns();
         const bool called = call_run(d), summed = mx_mpi_sums_run(d);
-        /* A look that took so long has moved bytes, though no message is complete: there may be more. */
+        /* A poll that took this long has moved bytes, though no message is complete: there may be more. */
         const bool busy = mx_clock_ns() - begin_ns > BUSY_NS;
-        if (begin_ns - d->watch.looked_ns >= WATCH_NS) mx_mpi_watch_run(d);
+        if (begin_ns - d->watch.checked_ns >= WATCH_NS) mx_mpi_watch_run(d);
         if (called || summed) d->idle_looks = 0;
         if (called || summed || busy) continue;
         d->idle_looks++;

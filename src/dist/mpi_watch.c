@@ -11,9 +11,9 @@
  *     progress    each rank watches its own trainer: no tick for the timeout, while it does not wait for the others,
  *                 means that it hangs
  *
- * Rank 0 tells the user, so that there is one message and the log of the run has it. A rank that finds a failure sends
+ * Rank 0 logs it, so that there is one message and the log of the run has it. A rank that finds a failure sends
  * it to rank 0 and waits until rank 0 has received it; if that does not happen, or rank 0 itself is missing, the finder
- * tells the user.
+ * logs it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -30,9 +30,9 @@
 #define TAG_BEAT    1
 #define TAG_FAILURE 2
 #define BEAT_NS     UINT64_C(500000000)
-#define GAP_NS      UINT64_C(2000000000) /* between two looks: then it was this process that was stopped */
-#define TAKE_NS     UINT64_C(3000000000) /* for rank 0 to take a failure … */
-#define TOLD_NS     UINT64_C(300000000)  /* … and for all others to take that it was told */
+#define GAP_NS      UINT64_C(2000000000) /* between two checks: after a longer gap, this process itself was stopped */
+#define RECEIVE_NS  UINT64_C(3000000000) /* for rank 0 to receive a failure */
+#define RELAY_NS    UINT64_C(300000000)  /* for all other ranks to receive it from rank 0 */
 #define END_NS      UINT64_C(6000000000) /* for rank 0 to end this process after that */
 #define MOMENT_NS   UINT64_C(1000000)
 
@@ -56,9 +56,9 @@ static void failure_log(const struct mx_dist *d, const struct mx_mpi_failure *f)
     mx_log_error();
 }
 
-/* Sends a failure to ranks [from, to) and waits until all have taken it, or for so long. Nothing here may fail in turn.
+/* Sends a failure to ranks [from, to) and waits until all have received it, or for that long. Nothing here may fail in turn.
  */
-static bool taken(struct mx_dist *d, const struct mx_mpi_failure *f, int32_t from, int32_t to, uint64_t most_ns)
+static bool delivered(struct mx_dist *d, const struct mx_mpi_failure *f, int32_t from, int32_t to, uint64_t most_ns)
 {
     int complete = 0, count = 0;
     const uint64_t begin_ns = mx_clock_ns();
@@ -77,14 +77,14 @@ static bool taken(struct mx_dist *d, const struct mx_mpi_failure *f, int32_t fro
 
 void mx_mpi_end(struct mx_dist *d, const struct mx_mpi_failure *f)
 {
-    static struct mx_mpi_failure told; /* outlives whatever still sends it */
-    if (f->told || (d->comm.rank != 0 && f->rank != 0 && taken(d, f, 0, 1, TAKE_NS))) {
-        mx_clock_sleep_ns(END_NS); /* whoever tells it ends this process, too */
+    static struct mx_mpi_failure sent; /* outlives whatever still sends it */
+    if (f->logged || (d->comm.rank != 0 && f->rank != 0 && delivered(d, f, 0, 1, RECEIVE_NS))) {
+        mx_clock_sleep_ns(END_NS); /* the rank that logs it ends this process, too */
     } else {
         failure_log(d, f);
-        told = *f;
-        told.told = 1;
-        (void)taken(d, &told, 0, d->comm.size, TOLD_NS);
+        sent = *f;
+        sent.logged = 1;
+        (void)delivered(d, &sent, 0, d->comm.size, RELAY_NS);
     }
     (void)MPI_Abort(MPI_COMM_WORLD, mx_error_exit_code(f->code));
     for (;;) mx_clock_sleep_ns(END_NS);
@@ -139,8 +139,8 @@ int mx_mpi_watch_open(struct mx_dist *d)
         w->fds[w->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
     w->beat_out = MPI_REQUEST_NULL;
-    w->heard_ns = w->looked_ns = w->progress_ns = mx_clock_ns();
-    mx_mpi_check(d, MPI_Irecv(&w->beat_heard, 1, MPI_INT32_T, before(d), TAG_BEAT, d->control, &w->beat_in),
+    w->received_ns = w->checked_ns = w->progress_ns = mx_clock_ns();
+    mx_mpi_check(d, MPI_Irecv(&w->beat_received, 1, MPI_INT32_T, before(d), TAG_BEAT, d->control, &w->beat_in),
                  "watching the ranks");
     mx_mpi_check(d,
                  MPI_Irecv(&w->failure, (int)sizeof w->failure, MPI_BYTE, MPI_ANY_SOURCE, TAG_FAILURE, d->control,
@@ -170,25 +170,25 @@ static void beats_run(struct mx_dist *d, uint64_t now_ns)
     int complete = 0;
     struct mx_mpi_watch *const w = &d->watch;
     const uint64_t limit_ns = timeout_ns(d) < MX_DIST_SILENCE_NS ? timeout_ns(d) : MX_DIST_SILENCE_NS;
-    if (now_ns - w->looked_ns > GAP_NS) w->heard_ns = w->progress_ns = now_ns;
-    w->looked_ns = now_ns;
+    if (now_ns - w->checked_ns > GAP_NS) w->received_ns = w->progress_ns = now_ns;
+    w->checked_ns = now_ns;
     mx_mpi_check(d, MPI_Test(&w->beat_in, &complete, MPI_STATUS_IGNORE), "watching the ranks");
     if (complete) {
-        w->heard_ns = now_ns;
-        mx_mpi_check(d, MPI_Irecv(&w->beat_heard, 1, MPI_INT32_T, before(d), TAG_BEAT, d->control, &w->beat_in),
+        w->received_ns = now_ns;
+        mx_mpi_check(d, MPI_Irecv(&w->beat_received, 1, MPI_INT32_T, before(d), TAG_BEAT, d->control, &w->beat_in),
                      "watching the ranks");
     }
-    if (now_ns - w->heard_ns > limit_ns)
+    if (now_ns - w->received_ns > limit_ns)
         lost(d, before(d), MX_ERR_TIMEOUT,
              "nothing has been heard of it for %.0f s: it or its machine is gone or stopped", (double)limit_ns * 1e-9);
-    if (now_ns - w->told_ns < BEAT_NS) return;
+    if (now_ns - w->sent_ns < BEAT_NS) return;
     mx_mpi_check(d, MPI_Test(&w->beat_out, &complete, MPI_STATUS_IGNORE), "watching the ranks");
     if (!complete) return; /* the last one has not gone yet */
-    w->told_ns = now_ns;
-    w->beat_told++;
+    w->sent_ns = now_ns;
+    w->beat_sent++;
     mx_mpi_check(
         d,
-        MPI_Isend(&w->beat_told, 1, MPI_INT32_T, (d->comm.rank + 1) % d->comm.size, TAG_BEAT, d->control, &w->beat_out),
+        MPI_Isend(&w->beat_sent, 1, MPI_INT32_T, (d->comm.rank + 1) % d->comm.size, TAG_BEAT, d->control, &w->beat_out),
         "watching the ranks");
 }
 

@@ -21,8 +21,8 @@
 #define VARIABLE     "MYXTTS_CUDA_NCCL"
 #define INSTALL_HINT "install NCCL (libnccl2), or give its path in " VARIABLE
 #define SUMS_MOST    4096            /* buckets of a step */
-#define LOOK_NS      UINT64_C(50000) /* between two looks at a sum … */
-#define LOOK_ERRORS  20              /* … and at the communicator, in looks */
+#define LOOK_NS      UINT64_C(50000) /* between two polls of a sum */
+#define LOOK_ERRORS  20              /* polls of a sum between two checks of the communicator */
 #define OLD_VERSION  10000           /* below: 2804 is 2.8.4, the last that counted so */
 
 /* One sum of the current list. */
@@ -36,7 +36,7 @@ struct mx_nccl {
     struct mx_nccl_library library;
     struct mx_stream *stream;
     ncclComm_t comm;
-    bool broken;   /* a call failed: others may be lost, nobody is waited for */
+    bool broken;   /* a call failed: ranks may be lost, so there is no more waiting */
     bool finished; /* the list is that of the last step */
     int32_t count;
     struct sum sums[SUMS_MOST];
@@ -53,18 +53,18 @@ static const struct {
 #undef ENTRY
 };
 
-static int told(const struct mx_nccl_library *library, ncclResult_t code, const char *what)
+static int code_check(const struct mx_nccl_library *library, ncclResult_t code, const char *what)
 {
     const char *hint = "set NCCL_DEBUG=WARN to hear more of NCCL; MYXTTS_SUMS=ring sums over MPI instead";
     if (code == ncclSuccess) return 0;
     if (code == ncclSystemError || code == ncclRemoteError)
-        hint = "look at the network between the machines (NCCL_DEBUG=WARN tells more, NCCL_SOCKET_IFNAME names the "
+        hint = "look at the network between the machines (NCCL_DEBUG=WARN logs more, NCCL_SOCKET_IFNAME names the "
                "right one); MYXTTS_SUMS=ring sums over MPI instead";
     if (code == ncclInvalidUsage)
-        hint = "each rank needs a device of its own, and all the same NCCL; NCCL_DEBUG=WARN tells more, "
+        hint = "each rank needs a device of its own, and all the same NCCL; NCCL_DEBUG=WARN logs more, "
                "MYXTTS_SUMS=ring sums over MPI instead";
     if (code == ncclUnhandledCudaError)
-        hint = "NCCL_DEBUG=WARN tells more, and dmesg has Xid errors of the NVIDIA driver";
+        hint = "NCCL_DEBUG=WARN logs more, and dmesg has Xid errors of the NVIDIA driver";
     return MX_FAIL(MX_ERR_DEVICE, hint, "NCCL: %s failed: %s", what, library->ncclGetErrorString(code));
 }
 
@@ -92,20 +92,20 @@ int mx_nccl_load(struct mx_nccl_library *out)
                            given ? path : LIBRARY, symbols[i].name);
         memcpy((char *)out + symbols[i].at, &entry, sizeof entry);
     }
-    return told(out, out->ncclGetVersion(&out->version), "asking for its version");
+    return code_check(out, out->ncclGetVersion(&out->version), "asking for its version");
 }
 
 /* ---- communicators ---- */
 
 int mx_nccl_id(const struct mx_nccl_library *library, ncclUniqueId *out)
 {
-    return told(library, library->ncclGetUniqueId(out), "beginning a group of processes");
+    return code_check(library, library->ncclGetUniqueId(out), "beginning a group of processes");
 }
 
-/* What a call gave: after a failure nobody is waited for any more. */
+/* Checks the result of a call; after a failure there is no more waiting. */
 static int heard(struct mx_nccl *n, ncclResult_t code, const char *what)
 {
-    const int rc = told(&n->library, code, what);
+    const int rc = code_check(&n->library, code, what);
     if (rc < 0) n->broken = true;
     return rc;
 }

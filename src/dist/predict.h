@@ -46,16 +46,16 @@ struct mx_predict_bucket {
 /* The measurements of one rank running alone, and the network between the ranks. Times are in milliseconds. */
 struct mx_predict_input {
     double step_ms;     /* a whole step; > 0 */
-    double train_ms;    /* its computing part: all batches, forward, backward and update; > 0 … */
-    double backward_ms; /* … in that, the backward pass of the last batch … */
-    double update_ms;   /* … and what follows once all gradients are final */
+    double train_ms;    /* its computing part: all batches, forward, backward and update; > 0 */
+    double backward_ms; /* of train_ms, the backward pass of the last batch */
+    double update_ms;   /* of train_ms, what follows once all gradients are final */
     double variation;   /* deviation of the time per frame, as a share of its mean */
     double data_ms;     /* the longest stage of preparing a step's data; 0: not known */
     int64_t utterances; /* per step; ≥ 1 */
     int64_t gradient_bytes;
     int64_t bucket_bytes;                    /* ≥ 1 */
-    const struct mx_predict_bucket *buckets; /* [bucket_count], in the order in which they become final; borrowed … */
-    int64_t bucket_count;                    /* … 0: not measured, all have bucket_bytes and come evenly */
+    const struct mx_predict_bucket *buckets; /* [bucket_count], in the order in which they become final; borrowed */
+    int64_t bucket_count;                    /* 0: not measured; all have bucket_bytes and are evenly spaced in time */
     double carry_ns_per_byte;                /* time of a training core per byte sent; 0: other cores carry */
     double bandwidth;                        /* bytes per second that a rank sends while receiving as many; > 0 */
     double latency_ms;                       /* of one message; ≥ 0 */
@@ -82,8 +82,8 @@ struct mx_predict_step {
     double step_ms;
     double compute_ms;   /* of a rank */
     double straggle_ms;  /* waiting for the slowest */
-    double sum_ms;       /* all sums of a step, hidden or not … */
-    double exposed_ms;   /* … and the part that is waited for */
+    double sum_ms;       /* all sums of a step, hidden or not */
+    double exposed_ms;   /* the part of them that is waited for */
     double carry_ms;     /* taken from computing for the other part */
     double agree_ms;     /* the small agreements */
     double data_wait_ms; /* waiting for the data of a rank */

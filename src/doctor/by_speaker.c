@@ -15,7 +15,7 @@ int mx_doctor_by_speaker_build(const struct mx_manifest *manifest, bool (*takes)
     out->rows = mx_alloc(rows, sizeof *out->rows);
     out->first = mx_alloc((size_t)speakers + 2, sizeof *out->first);
     if (out->rows == NULL || out->first == NULL) return MX_ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < rows; i++) /* two places on, so that filling leaves first[s + 1] where it shall be */
+    for (uint32_t i = 0; i < rows; i++) /* two places on, so that first[s + 1] is right after filling */
         if (takes(context, i)) out->first[manifest->utterances[i].speaker + 2]++;
     for (uint32_t s = 2; s < speakers + 2; s++) out->first[s] += out->first[s - 1];
     for (uint32_t i = 0; i < rows; i++)

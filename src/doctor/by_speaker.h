@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows of a corpus by speaker, so that what is done for each speaker takes one look at each row, however many speakers there
+ * Rows of a corpus by speaker, so that work for each speaker visits each row once, however many speakers there
  * are. For src/doctor only.
  *
  * Memory: a list owns its arrays; mx_doctor_by_speaker_release frees them.

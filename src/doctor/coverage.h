@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What of a language a corpus says: how often each sound and each pair of neighbouring sounds occurs in its good rows,
+ * Which sounds of a language a corpus covers: how often each sound and each pair of neighbouring sounds occurs in its good rows,
  * and which are missing or rare.
  *
  * A sound is a spoken symbol (a phoneme of espeak-ng, or a letter with tokens=chars) with the marks that belong to it:
@@ -12,13 +12,13 @@
  *
  * What a language has and how often comes from a reference, which is read exactly as the rows were: the sentences of
  * demo/sentences.h where there are some (English and Persian), and the sentences of a text file, if one is given. Without
- * either, only what the corpus has is known, and nothing can be said to be missing (`reference` is 0). espeak-ng cannot
- * be asked: its API has no list of the phonemes of a language, and its tables have many that no word of it uses.
+ * either, only what the corpus has is known, and nothing can be reported as missing (`reference` is 0). espeak-ng cannot
+ * provide one: its API has no list of the phonemes of a language, and its tables have many that no word of it uses.
  *
  * Missing: the reference has it, the corpus does not. Rare: fewer than MX_DOCTOR_SOUND_ENOUGH or MX_DOCTOR_PAIR_ENOUGH
- * occurrences, or less than a quarter of what the reference lets expect. What the reference has in very few sentences
+ * occurrences, or less than a quarter of the number expected from the reference. What the reference has in very few sentences
  * (one, and one more for each thousand that it has, at most MX_DOCTOR_KNOWN) is an accident, and a pair that only the
- * corpus has is one, too: nobody asks for more of it.
+ * corpus has is one, too: no more of it is requested.
  *
  * Memory: a coverage owns everything in it, also the sentences that were read, for record.h; mx_doctor_coverage_release
  * frees it. It keeps nothing of the report.
@@ -33,7 +33,7 @@
 #include "corpus/check.h"
 
 /* θ, one of the rarest sounds of English (0.6 % of the sounds of our sentences), is said 20 times in about five minutes:
- * less of a sound is not enough to learn it. How two sounds join is learned from similar pairs, too, so few will do. */
+ * fewer of a sound are not enough to learn it. How two sounds join is learned from similar pairs, too, so a few suffice. */
 #define MX_DOCTOR_SOUND_ENOUGH 20
 #define MX_DOCTOR_PAIR_ENOUGH  3
 #define MX_DOCTOR_KNOWN        5
@@ -70,10 +70,10 @@ struct mx_doctor_language {
     enum mx_language_id language;
     uint32_t rows;      /* good ones */
     uint64_t sounds;    /* in them */
-    double sound_rate;  /* sounds a second in the middle row; a usual one if no row tells */
+    double sound_rate;  /* sounds a second in the median row; a typical one if no row has any */
     uint32_t reference; /* sentences of the reference; 0: nothing is known about what is missing */
     bool grammar;       /* some of them are ours */
-    uint32_t from_text; /* … and so many are of the text file */
+    uint32_t from_text; /* how many come from the text file */
     struct mx_doctor_units single, pair;
     struct mx_doctor_sentences *sentences; /* for record.h */
 };
@@ -90,7 +90,7 @@ struct mx_doctor_coverage {
  * reference with a progress bar. *out needs no release after a failure. */
 int mx_doctor_coverage_compute(const struct mx_check_report *report, const struct mx_row_options *row, const char *text,
                                struct mx_doctor_coverage *out);
-/* Whether that text file can be read: better known before minutes are spent. */
+/* Whether that text file can be read, to be checked before work that takes minutes. */
 int mx_doctor_text_check(const char *path);
 void mx_doctor_coverage_release(struct mx_doctor_coverage *coverage);
 

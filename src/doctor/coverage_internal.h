@@ -14,7 +14,7 @@
 struct mx_doctor_map {
     struct mx_doctor_map_entry {
         uint64_t key;
-        uint32_t number; /* from 1; 0: the place is free */
+        uint32_t number; /* from 1; 0: a free slot */
     } * entries;
     size_t capacity;
     uint32_t count;
@@ -29,8 +29,8 @@ struct mx_doctor_tally {
     uint32_t left, right; /* numbers of sounds; of a sound both are its own */
     bool pair;
     uint64_t count;     /* in the corpus */
-    uint64_t reference; /* in the reference … */
-    uint32_t sentences; /* … and in how many of its sentences */
+    uint64_t reference; /* occurrences in the reference */
+    uint32_t sentences; /* sentences of the reference that have it */
     uint32_t place;     /* among the units of its kind */
 };
 

@@ -108,7 +108,7 @@ static int stream_build(struct mx_doctor_sentences *set, const uint32_t *symbols
         const uint32_t last = set->stream[*used - 1];
         if (role == ROLE_PAUSE && last != 0) MX_TRY(stream_push(set, used, 0));
         if (role == ROLE_BREAK && last != UINT32_MAX) MX_TRY(stream_push(set, used, UINT32_MAX));
-        if (role != ROLE_SOUND) continue; /* a mark behind no sound says nothing */
+        if (role != ROLE_SOUND) continue; /* a mark without a sound before it means nothing */
         size_t length = 0;
         codes[length++] = symbols[i];
         for (; i + 1 < count && role_of(set->mode, symbols, count, i + 1) == ROLE_MARK; i++)

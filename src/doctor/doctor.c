@@ -72,11 +72,11 @@ static int rows_read(const char *path, const struct mx_doctor_options *options, 
 {
     int rc = 0;
     struct mx_check_options check = options->check;
-    MX_TRY(mx_doctor_meter_create(&doctor->ear));
-    check.listener = mx_doctor_meter_listener(doctor->ear);
+    MX_TRY(mx_doctor_meter_create(&doctor->meter));
+    check.listener = mx_doctor_meter_listener(doctor->meter);
     check.manifest.stop = options->stop;
     MX_TRY(mx_check_run(path, &check, &doctor->report));
-    doctor->sounds = mx_doctor_meter_sounds(doctor->ear);
+    doctor->sounds = mx_doctor_meter_sounds(doctor->meter);
     MX_TRY(mx_doctor_sounds_summarise(&doctor->report, doctor->sounds, &doctor->summary));
     MX_TRY(spread_measure(doctor));
 out:
@@ -85,7 +85,7 @@ out:
 
 /* ---- the judgement of a voice ---- */
 
-/* Of the voice that is asked if none is named. */
+/* Of the default voice. */
 static int base_choose(struct mx_doctor *doctor)
 {
     struct mx_doctor_fit fit;
@@ -203,7 +203,7 @@ void mx_doctor_release(struct mx_doctor *doctor)
     mx_doctor_coverage_release(&doctor->coverage);
     mx_doctor_people_release(&doctor->people);
     mx_doctor_scores_release(&doctor->scores);
-    mx_doctor_meter_destroy(doctor->ear);
+    mx_doctor_meter_destroy(doctor->meter);
     mx_check_release(&doctor->report);
     *doctor = (struct mx_doctor){0};
 }

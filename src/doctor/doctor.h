@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The whole doctor: checks a corpus (corpus/check.h) and listens to it (sound.h), lets a voice judge whether texts and
- * sounds belong together (score.h) and who speaks (people.h), looks for rows that are there twice (twins.h) and for what
- * the corpus does not say (coverage.h, record.h), and sorts all findings: a row with any is a suspect.
+ * sounds belong together (score.h) and who speaks (people.h), finds duplicate rows (twins.h) and what
+ * the corpus does not cover (coverage.h, record.h), and sorts all findings: a row with any is a suspect.
  *
- * A row that somebody decided to keep (corpus/decisions.h) is no suspect, whatever was found.
+ * A row that people decided to keep (corpus/decisions.h) is not a suspect, whatever was found.
  *
  * suspects.tsv: UTF-8, one header line, then one line for each finding of each suspect, the worst row first and in a row
  * the worst finding first. Fields are separated by a tab; inside a field, tabs and line ends are replaced by a blank, other
@@ -15,7 +15,7 @@
  * where kind is a short name from finding.h, badness is 1 or more, value and limit are what the kind measures (0 where it
  * measures nothing), and detail is the finding in English words.
  *
- * Interrupted while rows are read, there is nothing to tell. Interrupted later, all that is known by then is told:
+ * Interrupted while rows are read, there is nothing to report. Interrupted later, all that is known by then is reported:
  * `interrupted` says that scores, and what comes after them, are missing.
  *
  * Memory: everything belongs to the doctor; mx_doctor_release frees it.
@@ -33,7 +33,7 @@
 #include "doctor/score.h"
 #include "doctor/sound.h"
 
-#define MX_DOCTOR_NO_VOICE "none" /* for options.voice: nobody judges */
+#define MX_DOCTOR_NO_VOICE "none" /* for options.voice: no voice judges */
 
 struct mx_doctor_options {
     struct mx_check_options check; /* its listener is not used */
@@ -41,7 +41,7 @@ struct mx_doctor_options {
     const char *device;            /* on which the voice listens; NULL: cpu:0 */
     const char *text;              /* NULL, or a text file with more sentences to choose from */
     uint32_t record;               /* sentences to record next, for each language */
-    const atomic_bool *stop;       /* (optional) asked now and then */
+    const atomic_bool *stop;       /* (optional) polled */
 };
 
 /* Whether a voice judged the texts, and why not. */
@@ -49,7 +49,7 @@ enum mx_doctor_judge {
     MX_DOCTOR_JUDGED,
     MX_DOCTOR_NOT_ASKED,     /* MX_DOCTOR_NO_VOICE */
     MX_DOCTOR_NOT_INSTALLED, /* no voice was named, and there is no base */
-    MX_DOCTOR_NOT_SPOKEN,    /* … the base knows no language of the rows */
+    MX_DOCTOR_NOT_SPOKEN,    /* no voice was named, and the base knows no language of the rows */
     MX_DOCTOR_NOTHING_GOOD,  /* no row can be used */
     MX_DOCTOR_NOT_FINISHED,  /* interrupted */
 };
@@ -63,7 +63,7 @@ struct mx_doctor_suspect {
 
 struct mx_doctor {
     struct mx_check_report report;
-    struct mx_doctor_meter *ear;
+    struct mx_doctor_meter *meter;
     const struct mx_doctor_sound *sounds; /* [utterances] */
     struct mx_doctor_sound_summary summary;
     double level_spread_db; /* between the levels that a tenth of the good rows is below, and above */
@@ -79,19 +79,19 @@ struct mx_doctor {
     bool interrupted;
 };
 
-/* Opens the corpus at `path` and examines it. Suspects and rejected rows are no failure. *out needs no release after a
+/* Opens the corpus at `path` and examines it. Suspects and rejected rows are not failures. *out needs no release after a
  * failure. */
 int mx_doctor_examine(const char *path, const struct mx_doctor_options *options, struct mx_doctor *out);
 void mx_doctor_release(struct mx_doctor *doctor);
 
-/* NULL: no voice judged the row. */
+/* NULL if no voice judged the row. */
 const struct mx_doctor_score *mx_doctor_score_of(const struct mx_doctor *doctor, uint32_t row);
 
-/* Why nobody judged, in English, for reports and as the key of its translation. NULL: somebody did. */
+/* Why no voice judged, in English, for reports and as the key of its translation. NULL: one did. */
 const char *mx_doctor_judge_text(enum mx_doctor_judge judge);
 const char *mx_doctor_judge_name(enum mx_doctor_judge judge); /* short, for scripts */
 
-/* Writes suspects.tsv, atomically; also when nothing is suspect, so that an older file does not mislead. */
+/* Writes suspects.tsv, atomically; also without suspects, so that no older file remains. */
 int mx_doctor_write_suspects(const struct mx_doctor *doctor, const char *path);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the doctor finds: one list of the things that may spoil a voice, and the findings of a corpus. A finding never
- * removes a row: it names the row as suspect, and people decide (corpus/decisions.h).
+ * removes a row: it marks the row as suspect, and people decide (corpus/decisions.h).
  *
- * A finding is said in words by the template of its kind, which base/catalogue.h translates: {0} and {1} are its value
+ * A finding is put into words by the template of its kind, which base/catalogue.h translates: {0} and {1} are its value
  * and limit with the digits of the kind, {2} is its text, which comes from the corpus (words, the id of another row).
  *
  * The short names appear in JSON reports and on the page: append only, change none.
@@ -50,7 +50,7 @@ enum mx_doctor_finding_kind {
 struct mx_doctor_finding {
     uint32_t row; /* among the utterances of the manifest */
     enum mx_doctor_finding_kind kind;
-    double badness; /* ≥ 1; 1: just bad enough to be named. Kinds are comparable: rows are sorted by it */
+    double badness; /* ≥ 1; 1: at the reporting threshold. Kinds are comparable: rows are sorted by it */
     double value, limit;
     const char *text; /* "": none */
 };

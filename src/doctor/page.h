@@ -9,13 +9,13 @@
  *
  *     "format": "myxtts doctor", "version": 1, "language": "en" | "fa", "name": of the corpus, "program", "written"
  *     "key": under which the browser keeps decisions: one of the manifest and of the decisions that are known
- *     "words": {KEY: TEXT}: what the page says, in its language (page_words.c)
+ *     "words": {KEY: TEXT}: the texts of the page, in its language (page_words.c)
  *     "count", "seconds", "suspects", "rejected": rows of the manifest, seconds of the good ones …
- *     "voice": its name or null; "voice_note": why nobody judged, or null
- *     "sound": [{"name", "value", "digits"}]: what is usual
+ *     "voice": its name or null; "voice_note": why no voice judged, or null
+ *     "sound": [{"name", "value", "digits"}]: typical values
  *     "kinds": [{"name", "rows"}], "reasons": [{"name", "rows"}]
  *     "speakers": [{"name", "rows", "seconds", "pitch": [low, middle, high] or null}]
- *     "coverage": [{"language", "known": whether a reference is, "numbers": [sounds, missing, rare, pairs, missing, rare],
+ *     "coverage": [{"language", "known": whether there is a reference, "numbers": [sounds, missing, rare, pairs, missing, rare],
  *         "sounds": [{"name", "count"}], "pairs": [{"name", "count"}]}]: the missing and rare ones
  *     "record": [{"text", "seconds", "fills": [NAME]}]
  *     "decisions": [{"id", "decision", "text", "note"}]: those that the check knew
@@ -26,7 +26,7 @@
  *         times are seconds of the file. "columns" and what follows come from page_sound.c; "audio" is null if the
  *         recording could not be read again
  *
- * Nothing is loaded from elsewhere, and nothing is sent. The page saves decisions.tsv (corpus/decisions.h) as a download.
+ * The page loads nothing from elsewhere and sends nothing. The page saves decisions.tsv (corpus/decisions.h) as a download.
  *
  * Memory: the page is built in memory and written in one piece.
  */
@@ -43,7 +43,7 @@
 struct mx_doctor_page_options {
     enum mx_words language;
     const char *suspects, *rejects; /* paths of the lists, to be named */
-    const atomic_bool *stop;        /* (optional) asked between rows: those that are left have no sound then */
+    const atomic_bool *stop;        /* (optional) polled between rows: if set, the remaining rows have no sound */
 };
 
 /* The texts of the page, in English; ends with a NULL key. The catalogue has the Persian of each, in the context

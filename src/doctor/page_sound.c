@@ -164,7 +164,7 @@ int mx_doctor_artist_draw(struct mx_doctor_artist *artist, const char *path, str
     reading.level_db = 0;
     reading.clipped_share = 1;
     rc = mx_audio_load(artist->reader, path, &reading, &samples, &count, &report);
-    if (rc == MX_ERR_DATA) { /* somebody changed it meanwhile */
+    if (rc == MX_ERR_DATA) { /* it was changed in the meantime */
         mx_error_clear();
         mx_json_null(out, "audio");
         return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Speakers by what was heard of them, see people.h.
+ * Speakers by their embeddings and pitches, see people.h.
  */
 #include "doctor/people.h"
 
@@ -13,9 +13,9 @@
 
 #define ROWS_LEAST    8   /* of a speaker whose voice is known */
 #define SECONDS_LEAST 0.5 /* of a row that is judged */
-#define AWAY_SPEAKER  3.0 /* times as far from its speaker as half of the rows are, and … */
-#define NEARER        0.6 /* … so much nearer to another speaker: it is by that one */
-#define AWAY_VOICE    5.0 /* times as far: it is by nobody who is known */
+#define AWAY_SPEAKER  3.0 /* times the median distance from its speaker */
+#define NEARER        0.6 /* times its own distance, at most, to another speaker: it is by that one */
+#define AWAY_VOICE    5.0 /* times the median distance: it is by an unknown speaker */
 
 /* ---- pitch ---- */
 
@@ -55,7 +55,7 @@ void mx_doctor_people_release(struct mx_doctor_people *people)
     *people = (struct mx_doctor_people){0};
 }
 
-/* ---- who is heard ---- */
+/* ---- embeddings ---- */
 
 /* The cloud of the vectors of a speaker. */
 struct cloud {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The speakers of a corpus: how high they speak, and rows that sound like somebody else.
+ * The speakers of a corpus: the range of their pitch, and rows that sound like somebody else.
  *
- * A row is compared by the vector that the voice's speaker encoder makes of it: with the mean of the other rows of its
+ * A row is compared by its speaker embedding, from the voice's speaker encoder: with the mean of the other rows of its
  * speaker, and with the means of the other speakers. It is suspect if it is at least 3 times as far from its own speaker as
  * half of the rows are, and clearly nearer to another one (OTHER_SPEAKER); or 5 times as far, and near to nobody
  * (OTHER_VOICE). Speakers need 8 rows of half a second or more.
  *
- * How often that is right, by `build/doctor_rates MANIFEST FOLDER` with the base voice, five times:
+ * Accuracy, by `build/doctor_rates MANIFEST FOLDER` with the base voice, five times:
  *
- *     801 rows of 7 speakers: of 3 humans, of flite's slt, rms, awb, and of its kal16, whom the base never heard
+ *     801 rows of 7 speakers: of 3 humans, of flite's slt, rms, awb, and of its kal16, unseen by the base
  *         by another speaker: 36 of 40 recognised; OTHER_SPEAKER in 0 of 3641 undamaged rows, OTHER_VOICE in 11
  *     1636 prompts of the 3 humans (see score.h)
  *         by another speaker: 39 of 60 recognised; OTHER_SPEAKER in 0 of 7514 undamaged rows, OTHER_VOICE in 13
  *
- * Those with OTHER_VOICE are, in several of the five runs, three human recordings that lie 14 and more times as far away
+ * Those with OTHER_VOICE are, in several of the five runs, three human recordings that are at least 14 times as far away
  * as others, and one of awb (5.4 times). Nearly all rows that are not recognised are exchanged between the two women,
  * whose vectors are near each other: people with similar voices cannot be told apart.
  *
@@ -37,7 +37,7 @@ struct mx_doctor_people {
     uint32_t count;
 };
 
-/* From what was heard while the rows were scored. */
+/* From the embeddings and pitches that were measured while the rows were scored. */
 int mx_doctor_people_compute(const struct mx_check_report *report, const struct mx_doctor_scores *scores,
                              struct mx_doctor_people *out);
 void mx_doctor_people_release(struct mx_doctor_people *people);

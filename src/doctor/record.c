@@ -3,7 +3,7 @@
  * Choosing sentences to record; see record.h.
  *
  * What a sentence adds only becomes less while others are chosen, so its worth from before is a bound: the sentence with
- * the highest bound is looked at again, and if it is still the best, it is chosen. That is the same choice as looking at
+ * the highest bound is evaluated again, and if it is still the best, it is chosen. That is the same choice as looking at
  * all of them each time.
  */
 #include "doctor/record.h"
@@ -17,7 +17,7 @@
 #include "myxtts/error.h"
 
 #define SOUND_WEIGHT  4.0
-#define OVERHEAD      4.0  /* seconds that a recording takes besides the speaking */
+#define OVERHEAD      4.0  /* seconds that a recording takes in addition to the speech */
 #define SECONDS_LIMIT 15.0 /* longer ones are hard to read in one go */
 #define LENGTH_WEIGHT 0.25 /* outside of the wanted lengths */
 
@@ -31,7 +31,7 @@ struct choice {
     const struct mx_doctor_language *language;
     const struct mx_doctor_sentences *set;
     uint64_t *counts; /* [units] of corpus and chosen sentences */
-    uint64_t *needs;  /* [units] so many are enough; 0: nobody asks for it */
+    uint64_t *needs;  /* [units]: how many are enough; 0: not needed */
     struct bid *heap; /* the best on top */
     uint32_t bids;
 };

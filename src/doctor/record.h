@@ -2,15 +2,15 @@
  *
  * Sentences to record next: those that give a corpus most of the sounds and pairs that it lacks (coverage.h).
  *
- * They are chosen one by one from the sentences of the reference. The worth of a sentence is what its sounds and pairs
+ * They are chosen greedily from the sentences of the reference. The worth of a sentence is what its sounds and pairs
  * add where there are not enough: an occurrence of something that the corpus has c times is worth 1 / (1 + c) until there
- * are enough, times the square root of how often the reference has it, so that what is said often comes first, but not
- * alone. A sound is worth four times as much as a pair. The best worth for the time that it takes to record wins; the
- * earlier one of equals. Then its sounds count as recorded, so that the next sentence is chosen for what is still
- * missing. It ends early when no sentence adds anything.
+ * are enough, times the square root of how often the reference has it, so that frequent sounds come first, but not
+ * exclusively. A sound is worth four times as much as a pair. The highest worth per second of recording wins; of
+ * equals, the earlier one. Then its sounds count as recorded, so that the next sentence is chosen for what is still
+ * missing. The list ends early when no sentence adds anything.
  *
- * A sentence is never one that a good row has, and never one with digits or signs, which people read differently. It is
- * spoken in 3 to 12 seconds; others are worth a quarter, and those beyond 15 seconds nothing.
+ * A sentence is never one that a good row has, and never one with digits or signs, which people read differently. It
+ * takes 3 to 12 seconds to speak; others are worth a quarter, and those beyond 15 seconds nothing.
  *
  * The choice is a pure function of the coverage.
  *

@@ -21,7 +21,7 @@
 struct work {
     const struct mx_check_report *report;
     struct mx_doctor_scores *scores;
-    struct mx_doctor_session ear;
+    struct mx_doctor_session session;
     struct mx_doctor_batch batch;
     struct mx_progress *progress;
     struct mx_doctor_by_speaker good;
@@ -128,7 +128,7 @@ static bool is_good(const void *context, uint32_t row)
     return report->list[row].reject == MX_REJECT_NONE;
 }
 
-/* How many rows from `first` on are heard together: of one speaker, unless those have few. */
+/* The size of the batch that begins with row `first`: rows of one speaker, or of several who have few. */
 static uint32_t batch_choose(const struct work *w, uint32_t first)
 {
     const struct mx_utterance *const all = w->report->manifest->utterances;
@@ -148,12 +148,12 @@ static uint32_t batch_choose(const struct work *w, uint32_t first)
 static int batch_score(struct work *w, uint32_t first, uint32_t count)
 {
     int rc = 0;
-    MX_TRY(mx_doctor_session_asked(&w->ear));
-    MX_TRY(mx_doctor_batch_listen(&w->ear, &w->batch, w->good.rows + first, count));
-    MX_TRY(mx_doctor_batch_read(&w->ear, &w->batch));
-    mx_pool_for(w->ear.pool, count, 1, rows_score, w);
+    MX_TRY(mx_doctor_session_asked(&w->session));
+    MX_TRY(mx_doctor_batch_listen(&w->session, &w->batch, w->good.rows + first, count));
+    MX_TRY(mx_doctor_batch_read(&w->session, &w->batch));
+    mx_pool_for(w->session.pool, count, 1, rows_score, w);
     MX_TRY(mx_first_error_raise(&w->failure));
-    MX_TRY(mx_doctor_rivals_compare(&w->ear, &w->batch, w->scores));
+    MX_TRY(mx_doctor_rivals_compare(&w->session, &w->batch, w->scores));
     for (uint32_t i = 0; i < count; i++) {
         const struct mx_doctor_batch_row *const h = &w->batch.rows[i];
         struct mx_doctor_score *const score = &w->scores->rows[h->row];
@@ -162,7 +162,7 @@ static int batch_score(struct work *w, uint32_t first, uint32_t count)
         if (h->unscored == MX_DOCTOR_UNSCORED_LANGUAGE)
             w->scores->unscored_languages[w->report->list[h->row].language]++;
         pitch_count(w, h);
-        memcpy(w->scores->vectors + (size_t)h->row * w->ear.width, h->vector, w->ear.width * sizeof *h->vector);
+        memcpy(w->scores->vectors + (size_t)h->row * w->session.width, h->vector, w->session.width * sizeof *h->vector);
     }
 out:
     return rc;
@@ -173,10 +173,10 @@ static int scores_open(struct work *w)
     struct mx_doctor_scores *const s = w->scores;
     const struct mx_manifest *const m = w->report->manifest;
     s->count = m->utterance_count;
-    s->width = mx_checkpoint_listens(w->ear.voice->checkpoint) ? (int32_t)w->ear.width : 0;
-    s->voice = mx_strdup(mx_voice_name(w->ear.voice));
+    s->width = mx_checkpoint_listens(w->session.voice->checkpoint) ? (int32_t)w->session.width : 0;
+    s->voice = mx_strdup(mx_voice_name(w->session.voice));
     s->rows = mx_alloc(s->count, sizeof *s->rows);
-    s->vectors = mx_alloc((size_t)s->count * w->ear.width, sizeof *s->vectors);
+    s->vectors = mx_alloc((size_t)s->count * w->session.width, sizeof *s->vectors);
     s->pitch = mx_alloc(m->speaker_count, sizeof *s->pitch);
     if (s->voice == NULL || s->rows == NULL || s->vectors == NULL || s->pitch == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < s->count; i++)
@@ -192,7 +192,7 @@ int mx_doctor_scores_compute(const struct mx_check_report *report, const struct 
     struct work w = {.report = report, .scores = out};
     int rc = 0;
     *out = (struct mx_doctor_scores){0};
-    MX_TRY(mx_doctor_session_open(&w.ear, report, row, options));
+    MX_TRY(mx_doctor_session_open(&w.session, report, row, options));
     MX_TRY(scores_open(&w));
     line.total = w.good.count;
     MX_TRY(mx_progress_start(&line, &w.progress));
@@ -205,7 +205,7 @@ int mx_doctor_scores_compute(const struct mx_check_report *report, const struct 
 out:
     mx_progress_finish(w.progress);
     mx_doctor_batch_release(&w.batch);
-    mx_doctor_session_close(&w.ear);
+    mx_doctor_session_close(&w.session);
     mx_doctor_by_speaker_release(&w.good);
     if (rc < 0) mx_doctor_scores_release(out);
     return rc;

@@ -4,13 +4,13 @@
  * is suspicious about them.
  *
  * The good rows of a check are read again, in batches of one speaker. The voice listens to a batch (the vector of its
- * speaker), its encoder reads the texts and gives each token a mean mel frame, and the best path through frames and
- * tokens (cut/align.h, with the scores of cut/fit.h) says which word is where, which words are not heard, and which sound
- * belongs to no word. The means are then moved towards the frames that they were found for, twice: so people whom the
- * voice never heard are judged as well as those whom it was trained on. Rows that fit badly are compared with the texts of
+ * speaker), its encoder reads the texts and predicts a mean mel frame for each token, and a Viterbi search through frames
+ * and tokens (cut/align.h, with the scores of cut/fit.h) finds which word is where, which words are not spoken, and which
+ * sound belongs to no word. The means are then adapted to the frames aligned with them, twice, so speakers whom the voice
+ * never heard are judged as well as those whom it was trained on. Rows that fit badly are compared with the texts of
  * other rows.
  *
- * How often that is right, by `build/doctor_rates MANIFEST FOLDER` with the base voice, a tenth of the rows damaged, five
+ * Accuracy, by `build/doctor_rates MANIFEST FOLDER` with the base voice, a tenth of the rows damaged, five
  * times; the share of the rows of each kind that have any finding, in percent:
  *
  *                              1636 human prompts,   250 sentences of flite's kal16,
@@ -59,7 +59,7 @@ enum mx_doctor_unscored {
 struct mx_doctor_word {
     uint32_t begin, end; /* bytes of the text as written */
     bool heard;
-    float from, until; /* seconds in the used (trimmed) sound; of a word that is not heard, where it would be */
+    float from, until; /* seconds in the used (trimmed) sound; of a word that is not spoken, where it would be */
 };
 
 /* Sound that belongs to no word, seconds in the used sound. */
@@ -72,7 +72,7 @@ struct mx_doctor_score {
     double score; /* nats a frame: how much better (above 0) the text explains the sound than speech in any order */
     double deviations; /* how far below the median of its speaker's rows, in robust deviations; negative: above */
     double heard;      /* the same for the words that are heard, in their own frames only */
-    double usual;      /* the score of most rows that were heard together with it */
+    double usual;      /* the median score of the rows of its batch */
     struct mx_doctor_word *words;
     size_t word_count;
     struct mx_doctor_span *other;
@@ -101,7 +101,7 @@ struct mx_doctor_scores_options {
     const char *voice;       /* path or name of an installed voice; NULL: "base" */
     const char *device;      /* NULL: cpu:0 */
     int workers;             /* 0: one for each core */
-    const atomic_bool *stop; /* (optional) asked now and then: true ends the work with MX_ERR_INTERRUPTED */
+    const atomic_bool *stop; /* (optional) polled: true ends the work with MX_ERR_INTERRUPTED */
 };
 
 /* How many good rows of a report have a language that the voice heard. */

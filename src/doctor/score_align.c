@@ -19,12 +19,12 @@
 
 /* Nats. Chosen with `build/doctor_rates` (score.h has what it says): higher ones find less, lower ones suspect more rows
  * that are right. */
-#define OTHER_BELOW  4.2f  /* that a frame of other sound is below what is usual … */
-#define OTHER_ENTER  40.0f /* … and the first one besides */
-#define SKIP_WORD    40.0f /* of the first word that is left out … */
-#define SKIP_SHORT   15.0f /* … for each token that it has less than … */
-#define SHORT_TOKENS 5     /* … these … */
-#define SKIP_MORE    2.0f  /* … and of any */
+#define OTHER_BELOW  4.2f  /* nats that a frame of other sound is below the usual score */
+#define OTHER_ENTER  40.0f /* the first such frame, in addition */
+#define SKIP_WORD    40.0f /* of the first word that is left out */
+#define SKIP_SHORT   15.0f /* less for each token that it has below SHORT_TOKENS */
+#define SHORT_TOKENS 5
+#define SKIP_MORE    2.0f /* of every word that is left out */
 
 /* One search. */
 struct search {

@@ -2,11 +2,11 @@
  *
  * One sound and one text: how well they fit, and where the words are.
  *
- * Frames score as in cut/fit.h. The score of a pair is that of the best path that has all words in order and nothing else
- * than silence between them, compared with speech in any order: every frame counts by how far its column or silence is
+ * Frames score as in cut/fit.h. The score of a pair is that of the best path with all words in order and only silence
+ * between them, compared with speech in any order: every frame counts by how far its column or silence is
  * above the best code. The words are then found on a second path, which may leave words out and may have other sound.
  *
- * Memory: everything is borrowed but a path, which is released with mx_cut_path_release.
+ * Memory: everything is borrowed except a path, which is released with mx_cut_path_release.
  */
 #ifndef MX_DOCTOR_SCORE_ALIGN_H
 #define MX_DOCTOR_SCORE_ALIGN_H

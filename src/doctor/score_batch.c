@@ -15,12 +15,12 @@
 #include "myxtts/error.h"
 
 #define OWNER         "doctor"
-#define LISTEN_FRAMES 520 /* of a row that its speaker is heard in: 6 seconds, from its middle */
+#define LISTEN_FRAMES 520 /* of a row for its speaker embedding: 6 seconds, from its middle */
 #define ADAPT_ROUNDS  2
 #define ADAPT_BELOW   2.5  /* nats a frame: a row that is further below the median says nothing of its speaker */
 #define SAMPLE_ROWS   4096 /* means, or quiet frames, that codes are learned from */
 
-/* ---- the ear ---- */
+/* ---- the session ---- */
 
 /* Samples of the longest batch. */
 static int64_t samples_most(const struct mx_check_report *report)
@@ -31,20 +31,20 @@ static int64_t samples_most(const struct mx_check_report *report)
     return (int64_t)((most + 1) * mx_recipe_default.rate);
 }
 
-static int readers_open(struct mx_doctor_session *ear, const struct mx_row_options *row, int workers)
+static int readers_open(struct mx_doctor_session *session, const struct mx_row_options *row, int workers)
 {
     const struct mx_pool_options options = {.name = "doctor", .workers = workers};
     int rc = 0;
-    ear->readers = mx_alloc((size_t)workers, sizeof *ear->readers);
-    if (ear->readers == NULL) return MX_ERR_NO_MEMORY;
-    ear->workers = workers;
-    for (int i = 0; i < workers; i++) MX_TRY(mx_row_reader_create(row, &ear->readers[i]));
-    MX_TRY(mx_pool_create(&options, &ear->pool));
+    session->readers = mx_alloc((size_t)workers, sizeof *session->readers);
+    if (session->readers == NULL) return MX_ERR_NO_MEMORY;
+    session->workers = workers;
+    for (int i = 0; i < workers; i++) MX_TRY(mx_row_reader_create(row, &session->readers[i]));
+    MX_TRY(mx_pool_create(&options, &session->pool));
 out:
     return rc;
 }
 
-int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_report *report,
+int mx_doctor_session_open(struct mx_doctor_session *session, const struct mx_check_report *report,
                            const struct mx_row_options *row, const struct mx_doctor_scores_options *options)
 {
     const struct mx_voice_options how = {.size = sizeof how, .device = options->device};
@@ -54,58 +54,58 @@ int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_
     if (workers <= 0) workers = mx_thread_cores(NULL, 0);
     struct mx_row_options reading = *row;
     reading.rate = report->rate; /* what the check learned and judged by */
-    *ear = (struct mx_doctor_session){.report = report, .stop = options->stop};
-    ear->bands = (size_t)mx_recipe_default.bands;
-    MX_TRY(mx_voice_open(options->voice != NULL ? options->voice : MX_INSTALLED_BASE, &how, &ear->voice));
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(ear->voice->checkpoint);
-    ear->width = (size_t)state->model.size.width;
-    MX_TRY(mx_stream_create(ear->voice->place.device, OWNER, &ear->stream));
-    MX_TRY(mx_extract_create(ear->voice->place.device, &extract, &ear->extract));
-    MX_TRY(mx_extract_normalise(ear->extract, state->normaliser.mel_mean, state->normaliser.mel_deviation));
-    MX_TRY(mx_cut_encoder_create(ear->voice, ear->stream, MX_DOCTOR_TOKENS_MOST, &ear->encoder));
-    MX_TRY(readers_open(ear, &reading, workers));
+    *session = (struct mx_doctor_session){.report = report, .stop = options->stop};
+    session->bands = (size_t)mx_recipe_default.bands;
+    MX_TRY(mx_voice_open(options->voice != NULL ? options->voice : MX_INSTALLED_BASE, &how, &session->voice));
+    const struct mx_checkpoint_state *const state = mx_checkpoint_state(session->voice->checkpoint);
+    session->width = (size_t)state->model.size.width;
+    MX_TRY(mx_stream_create(session->voice->place.device, OWNER, &session->stream));
+    MX_TRY(mx_extract_create(session->voice->place.device, &extract, &session->extract));
+    MX_TRY(mx_extract_normalise(session->extract, state->normaliser.mel_mean, state->normaliser.mel_deviation));
+    MX_TRY(mx_cut_encoder_create(session->voice, session->stream, MX_DOCTOR_TOKENS_MOST, &session->encoder));
+    MX_TRY(readers_open(session, &reading, workers));
 out:
-    if (rc < 0) mx_doctor_session_close(ear);
+    if (rc < 0) mx_doctor_session_close(session);
     return rc;
 }
 
-void mx_doctor_session_close(struct mx_doctor_session *ear)
+void mx_doctor_session_close(struct mx_doctor_session *session)
 {
-    mx_pool_destroy(ear->pool);
-    for (int i = 0; i < ear->workers; i++) mx_row_reader_destroy(ear->readers[i]);
-    mx_free(ear->readers);
-    if (ear->stream != NULL) (void)mx_stream_sync(ear->stream);
-    mx_cut_encoder_destroy(ear->encoder);
-    mx_extract_destroy(ear->extract);
-    mx_stream_release(ear->stream);
-    mx_voice_close(ear->voice);
-    *ear = (struct mx_doctor_session){0};
+    mx_pool_destroy(session->pool);
+    for (int i = 0; i < session->workers; i++) mx_row_reader_destroy(session->readers[i]);
+    mx_free(session->readers);
+    if (session->stream != NULL) (void)mx_stream_sync(session->stream);
+    mx_cut_encoder_destroy(session->encoder);
+    mx_extract_destroy(session->extract);
+    mx_stream_release(session->stream);
+    mx_voice_close(session->voice);
+    *session = (struct mx_doctor_session){0};
 }
 
-int mx_doctor_session_asked(const struct mx_doctor_session *ear)
+int mx_doctor_session_asked(const struct mx_doctor_session *session)
 {
-    if (ear->stop == NULL || !atomic_load(ear->stop)) return 0;
+    if (session->stop == NULL || !atomic_load(session->stop)) return 0;
     return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted while rows were scored");
 }
 
 /* ---- recordings and texts ---- */
 
 struct loading {
-    struct mx_doctor_session *ear;
+    struct mx_doctor_session *session;
     struct mx_doctor_batch *batch;
     struct mx_first_error failure;
 };
 
-static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_batch_row *h)
+static int text_load(const struct mx_doctor_session *session, struct mx_doctor_batch_row *h)
 {
-    const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
-    const enum mx_language_id language = ear->report->list[h->row].language;
+    const struct mx_utterance *const u = &session->report->manifest->utterances[h->row];
+    const enum mx_language_id language = session->report->list[h->row].language;
     const struct mx_cut_part part = {.end = strlen(u->text)};
-    if (mx_vocabulary_language(ear->voice->vocabulary, language) < 0) {
+    if (mx_vocabulary_language(session->voice->vocabulary, language) < 0) {
         h->unscored = MX_DOCTOR_UNSCORED_LANGUAGE;
         return 0;
     }
-    const int rc = mx_cut_text_read(u->text, &part, 1, (int)language, ear->voice->vocabulary, &h->text);
+    const int rc = mx_cut_text_read(u->text, &part, 1, (int)language, session->voice->vocabulary, &h->text);
     if (rc == MX_ERR_DATA) {
         mx_error_clear();
         h->unscored = MX_DOCTOR_UNSCORED_TEXT;
@@ -117,15 +117,15 @@ static int text_load(const struct mx_doctor_session *ear, struct mx_doctor_batch
     return rc;
 }
 
-static int row_load(const struct mx_doctor_session *ear, int worker, struct mx_doctor_batch_row *h)
+static int row_load(const struct mx_doctor_session *session, int worker, struct mx_doctor_batch_row *h)
 {
-    const struct mx_utterance *const u = &ear->report->manifest->utterances[h->row];
-    struct mx_row row = {.sounds = ear->report->list[h->row].sounds};
+    const struct mx_utterance *const u = &session->report->manifest->utterances[h->row];
+    struct mx_row row = {.sounds = session->report->list[h->row].sounds};
     int rc = 0;
-    MX_TRY(text_load(ear, h));
-    MX_TRY(mx_row_load_audio(ear->readers[worker], u, &row));
+    MX_TRY(text_load(session, h));
+    MX_TRY(mx_row_load_audio(session->readers[worker], u, &row));
     const double seconds = (double)row.sample_count / mx_recipe_default.rate;
-    if (row.reject != MX_REJECT_NONE || fabs(seconds - ear->report->list[h->row].seconds_used) > 0.01) {
+    if (row.reject != MX_REJECT_NONE || fabs(seconds - session->report->list[h->row].seconds_used) > 0.01) {
         h->unscored = MX_DOCTOR_UNSCORED_SOUND;
         goto out;
     }
@@ -141,7 +141,7 @@ static void rows_load(void *context, int64_t begin, int64_t end, int worker)
 {
     struct loading *const l = context;
     for (int64_t i = begin; i < end && !mx_first_error_failed(&l->failure); i++)
-        if (row_load(l->ear, worker, &l->batch->rows[i]) < 0) mx_first_error_keep(&l->failure);
+        if (row_load(l->session, worker, &l->batch->rows[i]) < 0) mx_first_error_keep(&l->failure);
 }
 
 /* ---- the device ---- */
@@ -195,7 +195,7 @@ static int levels_measure(struct mx_doctor_batch_row *h)
 }
 
 /* Mel and pitch of all rows; rows that could not be read have no frames. */
-static int features_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+static int features_compute(struct mx_doctor_session *session, struct mx_doctor_batch *b)
 {
     int32_t offsets[MX_DOCTOR_BATCH_ROWS + 1] = {0}, count = 0;
     struct mx_extract_features features;
@@ -212,14 +212,14 @@ static int features_compute(struct mx_doctor_session *ear, struct mx_doctor_batc
         count++;
     }
     const struct mx_extract_batch batch = {.audio = b->audio, .offsets = offsets, .count = count};
-    MX_TRY(mx_extract_submit(ear->extract, ear->stream, &batch, &features));
-    MX_TRY(frames_reserve(b, (size_t)features.frames.rows, ear->bands));
-    MX_TRY(mx_extract_read(ear->extract, ear->stream, b->mel, NULL, b->pitch));
-    const int32_t *frames = mx_extract_frames(ear->extract);
+    MX_TRY(mx_extract_submit(session->extract, session->stream, &batch, &features));
+    MX_TRY(frames_reserve(b, (size_t)features.frames.rows, session->bands));
+    MX_TRY(mx_extract_read(session->extract, session->stream, b->mel, NULL, b->pitch));
+    const int32_t *frames = mx_extract_frames(session->extract);
     for (uint32_t i = 0; i < b->count; i++) {
         struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->count == 0) continue;
-        h->sound = (struct mx_doctor_frames){.mel = b->mel + (size_t)frames[0] * ear->bands,
+        h->sound = (struct mx_doctor_frames){.mel = b->mel + (size_t)frames[0] * session->bands,
                                              .frames = frames[1] - frames[0],
                                              .other = b->other + frames[0],
                                              .quiet = b->quiet + frames[0]};
@@ -228,30 +228,30 @@ static int features_compute(struct mx_doctor_session *ear, struct mx_doctor_batc
         frames++;
     }
 out:
-    if (rc < 0) (void)mx_stream_sync(ear->stream);
+    if (rc < 0) (void)mx_stream_sync(session->stream);
     return rc;
 }
 
-/* Who is heard in each row, and the means of these over the rows of each speaker. */
-static int vectors_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+/* The speaker embedding of each row, and its mean over the rows of each speaker. */
+static int vectors_compute(struct mx_doctor_session *session, struct mx_doctor_batch *b)
 {
-    const struct mx_utterance *const all = ear->report->manifest->utterances;
+    const struct mx_utterance *const all = session->report->manifest->utterances;
     struct mx_cut_clip hearings[MX_DOCTOR_BATCH_ROWS];
     int32_t count = 0;
     int rc = 0;
-    memset(b->vectors, 0, 2 * MX_DOCTOR_BATCH_ROWS * ear->width * sizeof *b->vectors);
+    memset(b->vectors, 0, 2 * MX_DOCTOR_BATCH_ROWS * session->width * sizeof *b->vectors);
     for (uint32_t i = 0; i < b->count; i++) {
         struct mx_doctor_batch_row *const h = &b->rows[i];
-        h->vector = b->vectors + (size_t)i * ear->width;
-        h->speaker = b->vectors + (MX_DOCTOR_BATCH_ROWS + (size_t)i) * ear->width;
+        h->vector = b->vectors + (size_t)i * session->width;
+        h->speaker = b->vectors + (MX_DOCTOR_BATCH_ROWS + (size_t)i) * session->width;
         if (h->sound.frames == 0) continue;
         const int32_t frames = h->sound.frames < LISTEN_FRAMES ? h->sound.frames : LISTEN_FRAMES;
         hearings[count++] =
-            (struct mx_cut_clip){.mel = h->sound.mel + (size_t)((h->sound.frames - frames) / 2) * ear->bands,
+            (struct mx_cut_clip){.mel = h->sound.mel + (size_t)((h->sound.frames - frames) / 2) * session->bands,
                                  .frames = frames,
                                  .vector = h->vector};
     }
-    MX_TRY(mx_cut_encoder_listen(ear->encoder, hearings, count));
+    MX_TRY(mx_cut_encoder_listen(session->encoder, hearings, count));
     for (uint32_t i = 0; i < b->count; i++) {
         double weight = 0;
         for (uint32_t k = 0; k < b->count; k++)
@@ -259,48 +259,48 @@ static int vectors_compute(struct mx_doctor_session *ear, struct mx_doctor_batch
         for (uint32_t k = 0; k < b->count && weight > 0; k++) {
             if (all[b->rows[k].row].speaker != all[b->rows[i].row].speaker) continue;
             const float share = (float)(b->rows[k].sound.frames / weight);
-            for (size_t w = 0; w < ear->width; w++) b->rows[i].speaker[w] += share * b->rows[k].vector[w];
+            for (size_t w = 0; w < session->width; w++) b->rows[i].speaker[w] += share * b->rows[k].vector[w];
         }
     }
 out:
     return rc;
 }
 
-int mx_doctor_batch_listen(struct mx_doctor_session *ear, struct mx_doctor_batch *b, const uint32_t *rows,
+int mx_doctor_batch_listen(struct mx_doctor_session *session, struct mx_doctor_batch *b, const uint32_t *rows,
                            uint32_t count)
 {
-    struct loading loading = {.ear = ear, .batch = b};
+    struct loading loading = {.session = session, .batch = b};
     int rc = 0;
     if (b->rows == NULL) {
         b->rows = mx_alloc(MX_DOCTOR_BATCH_ROWS, sizeof *b->rows);
-        b->vectors = mx_alloc(2 * MX_DOCTOR_BATCH_ROWS * ear->width, sizeof *b->vectors);
-        b->codes = mx_alloc((MX_DOCTOR_CODES + MX_DOCTOR_QUIETS) * ear->bands, sizeof *b->codes);
+        b->vectors = mx_alloc(2 * MX_DOCTOR_BATCH_ROWS * session->width, sizeof *b->vectors);
+        b->codes = mx_alloc((MX_DOCTOR_CODES + MX_DOCTOR_QUIETS) * session->bands, sizeof *b->codes);
         if (b->rows == NULL || b->vectors == NULL || b->codes == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     }
     for (uint32_t i = 0; i < b->count; i++) heard_clear(&b->rows[i]);
     b->count = count;
     for (uint32_t i = 0; i < count; i++) b->rows[i].row = rows[i];
-    mx_pool_for(ear->pool, count, 1, rows_load, &loading);
+    mx_pool_for(session->pool, count, 1, rows_load, &loading);
     MX_TRY(mx_first_error_raise(&loading.failure));
-    MX_TRY(features_compute(ear, b));
-    MX_TRY(vectors_compute(ear, b));
+    MX_TRY(features_compute(session, b));
+    MX_TRY(vectors_compute(session, b));
 out:
     return rc;
 }
 
 /* ---- means and codes ---- */
 
-static int sequences_read(struct mx_doctor_session *ear, const struct mx_cut_sequence *sequences, int32_t count)
+static int sequences_read(struct mx_doctor_session *session, const struct mx_cut_sequence *sequences, int32_t count)
 {
     for (int32_t first = 0; first < count;) {
-        const int32_t done = mx_cut_encoder_read(ear->encoder, sequences + first, count - first);
+        const int32_t done = mx_cut_encoder_read(session->encoder, sequences + first, count - first);
         if (done < 0) return done;
         first += done;
     }
     return 0;
 }
 
-static int means_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t *tokens)
+static int means_compute(struct mx_doctor_session *session, struct mx_doctor_batch *b, size_t *tokens)
 {
     struct mx_cut_sequence *sequences = NULL;
     int32_t units = 0, count = 0;
@@ -314,14 +314,14 @@ static int means_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *
     }
     *tokens = at;
     if (at == 0) return 0;
-    MX_TRY(floats_reserve(&b->means, &b->means_room, at * ear->bands));
+    MX_TRY(floats_reserve(&b->means, &b->means_room, at * session->bands));
     sequences = mx_alloc((size_t)units, sizeof *sequences);
     if (sequences == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     at = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->unscored != MX_DOCTOR_SCORED) continue;
-        h->means = b->means + at * ear->bands;
+        h->means = b->means + at * session->bands;
         at += (size_t)h->text.token_count;
         for (int32_t u = 0; u < h->text.unit_count; u++)
             sequences[count++] =
@@ -329,9 +329,9 @@ static int means_compute(struct mx_doctor_session *ear, struct mx_doctor_batch *
                                          .count = h->text.units[u].last - h->text.units[u].first,
                                          .language = h->text.language_number,
                                          .vector = h->speaker,
-                                         .means = h->means + (size_t)h->text.units[u].first * ear->bands};
+                                         .means = h->means + (size_t)h->text.units[u].first * session->bands};
     }
-    MX_TRY(sequences_read(ear, sequences, count));
+    MX_TRY(sequences_read(session, sequences, count));
 out:
     mx_free(sequences);
     return rc;
@@ -350,12 +350,12 @@ static void row_add(const struct mx_doctor_batch_row *h, struct mx_cut_adapt *ad
 
 /* Moves the means of all texts towards the sound of each speaker, as far as its rows have frames of a token. Rows whose
  * text does not fit take no part. */
-static int means_adapt(const struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+static int means_adapt(const struct mx_doctor_session *session, struct mx_doctor_batch *b)
 {
-    const struct mx_utterance *const all = ear->report->manifest->utterances;
+    const struct mx_utterance *const all = session->report->manifest->utterances;
     struct mx_cut_adapt adapt = {0};
     int rc = 0;
-    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(ear->voice->vocabulary), ear->bands));
+    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(session->voice->vocabulary), session->bands));
     for (uint32_t first = 0, end; first < b->count; first = end) {
         const uint32_t speaker = all[b->rows[first].row].speaker;
         mx_cut_adapt_clear(&adapt);
@@ -391,7 +391,7 @@ static int quiet_level(const struct mx_doctor_batch *b, double *level, size_t *f
 }
 
 /* Quiet frames of the batch, evenly spread, to rows [SAMPLE_ROWS, bands]. */
-static int quiet_collect(const struct mx_doctor_session *ear, const struct mx_doctor_batch *b, float *rows,
+static int quiet_collect(const struct mx_doctor_session *session, const struct mx_doctor_batch *b, float *rows,
                          size_t *taken)
 {
     double level;
@@ -407,7 +407,8 @@ static int quiet_collect(const struct mx_doctor_session *ear, const struct mx_do
             for (int32_t f = 0; f < s->frames; f++) {
                 if ((double)b->rows[i].levels[f] > level) continue;
                 if (pass == 1 && seen % step == 0 && *taken < SAMPLE_ROWS)
-                    memcpy(rows + (*taken)++ * ear->bands, s->mel + (size_t)f * ear->bands, ear->bands * sizeof *rows);
+                    memcpy(rows + (*taken)++ * session->bands, s->mel + (size_t)f * session->bands,
+                           session->bands * sizeof *rows);
                 seen++;
             }
         }
@@ -416,24 +417,25 @@ static int quiet_collect(const struct mx_doctor_session *ear, const struct mx_do
     return 0;
 }
 
-static int codes_compute(const struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
+static int codes_compute(const struct mx_doctor_session *session, struct mx_doctor_batch *b, size_t tokens)
 {
-    const struct mx_normaliser *const n = &mx_checkpoint_state(ear->voice->checkpoint)->normaliser;
+    const struct mx_normaliser *const n = &mx_checkpoint_state(session->voice->checkpoint)->normaliser;
     const size_t count = tokens < SAMPLE_ROWS ? tokens : SAMPLE_ROWS;
-    float *const rows = mx_alloc(SAMPLE_ROWS * ear->bands, sizeof *rows);
+    float *const rows = mx_alloc(SAMPLE_ROWS * session->bands, sizeof *rows);
     size_t quiet;
     int rc = 0;
     if (rows == NULL) return MX_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        memcpy(rows + i * ear->bands, b->means + i * tokens / count * ear->bands, ear->bands * sizeof *rows);
-    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)ear->bands, b->codes, MX_DOCTOR_CODES));
-    MX_TRY(quiet_collect(ear, b, rows, &quiet));
+        memcpy(rows + i * session->bands, b->means + i * tokens / count * session->bands,
+               session->bands * sizeof *rows);
+    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)session->bands, b->codes, MX_DOCTOR_CODES));
+    MX_TRY(quiet_collect(session, b, rows, &quiet));
     if (quiet == 0) { /* nothing in it is quiet: as quiet as can be */
-        for (size_t k = 0; k < ear->bands; k++)
+        for (size_t k = 0; k < session->bands; k++)
             rows[k] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
         quiet = 1;
     }
-    MX_TRY(mx_cut_codes_learn(rows, quiet, (int32_t)ear->bands, b->codes + MX_DOCTOR_CODES * ear->bands,
+    MX_TRY(mx_cut_codes_learn(rows, quiet, (int32_t)session->bands, b->codes + MX_DOCTOR_CODES * session->bands,
                               MX_DOCTOR_QUIETS));
 out:
     mx_free(rows);
@@ -467,14 +469,14 @@ static void rows_judge(void *context, int64_t begin, int64_t end, int worker)
 }
 
 /* Codes, scores, and their median. */
-static int batch_judge(struct mx_doctor_session *ear, struct mx_doctor_batch *b, size_t tokens)
+static int batch_judge(struct mx_doctor_session *session, struct mx_doctor_batch *b, size_t tokens)
 {
     struct judging judging = {.batch = b};
     double scores[MX_DOCTOR_BATCH_ROWS];
     size_t count = 0;
     int rc = 0;
-    MX_TRY(codes_compute(ear, b, tokens));
-    mx_pool_for(ear->pool, b->count, 1, rows_judge, &judging);
+    MX_TRY(codes_compute(session, b, tokens));
+    mx_pool_for(session->pool, b->count, 1, rows_judge, &judging);
     MX_TRY(mx_first_error_raise(&judging.failure));
     for (uint32_t i = 0; i < b->count; i++)
         if (b->rows[i].unscored == MX_DOCTOR_SCORED) scores[count++] = b->rows[i].score;
@@ -484,16 +486,16 @@ out:
     return rc;
 }
 
-int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *b)
+int mx_doctor_batch_read(struct mx_doctor_session *session, struct mx_doctor_batch *b)
 {
     size_t tokens;
     int rc = 0;
-    MX_TRY(means_compute(ear, b, &tokens));
+    MX_TRY(means_compute(session, b, &tokens));
     if (tokens == 0) goto out;
-    MX_TRY(batch_judge(ear, b, tokens));
+    MX_TRY(batch_judge(session, b, tokens));
     for (int i = 0; i < ADAPT_ROUNDS; i++) {
-        MX_TRY(means_adapt(ear, b));
-        MX_TRY(batch_judge(ear, b, tokens));
+        MX_TRY(means_adapt(session, b));
+        MX_TRY(batch_judge(session, b, tokens));
     }
 out:
     return rc;

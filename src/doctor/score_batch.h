@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Some rows of a corpus as a voice hears and reads them: their mel and pitch, the vectors of their speakers, their texts
- * as tokens with the means of these, and the codes that stand for speech in any order. All that score.c compares.
+ * A batch of rows, prepared for scoring: their mel and pitch, their speaker embeddings, their texts as tokens with mean
+ * mel frames, and the codebook that stands for speech in any order. score.c compares them.
  *
  * The recordings are decoded and the texts read on all cores, the rest is done by the device of the voice.
  *
- * Memory: an ear owns the voice and what the device needs; a batch owns its arrays and is reused, mx_doctor_batch_release
+ * Memory: a session owns the voice and what the device needs; a batch owns its arrays and is reused, mx_doctor_batch_release
  * frees it. Report and options are borrowed.
  */
 #ifndef MX_DOCTOR_SCORE_BATCH_H
@@ -35,11 +35,11 @@ struct mx_doctor_session {
     const atomic_bool *stop;
 };
 
-int mx_doctor_session_open(struct mx_doctor_session *ear, const struct mx_check_report *report,
+int mx_doctor_session_open(struct mx_doctor_session *session, const struct mx_check_report *report,
                            const struct mx_row_options *row, const struct mx_doctor_scores_options *options);
-void mx_doctor_session_close(struct mx_doctor_session *ear);
-/* MX_ERR_INTERRUPTED if the work shall end. */
-int mx_doctor_session_asked(const struct mx_doctor_session *ear);
+void mx_doctor_session_close(struct mx_doctor_session *session);
+/* MX_ERR_INTERRUPTED if the work is to stop. */
+int mx_doctor_session_asked(const struct mx_doctor_session *session);
 
 /* A row of a batch. */
 struct mx_doctor_batch_row {
@@ -67,11 +67,11 @@ struct mx_doctor_batch {
     float *codes; /* [MX_DOCTOR_CODES + MX_DOCTOR_QUIETS, bands] */
 };
 
-/* Reads rows of the manifest, of which the check said that they are good: sounds, vectors and texts. */
-int mx_doctor_batch_listen(struct mx_doctor_session *ear, struct mx_doctor_batch *batch, const uint32_t *rows,
+/* Reads rows of the manifest that passed the check: sounds, vectors and texts. */
+int mx_doctor_batch_listen(struct mx_doctor_session *session, struct mx_doctor_batch *batch, const uint32_t *rows,
                            uint32_t count);
-/* Then: the means of their texts, adapted to the speakers; codes; what codes say of all frames; and the scores. */
-int mx_doctor_batch_read(struct mx_doctor_session *ear, struct mx_doctor_batch *batch);
+/* After that: the means of their texts, adapted to the speakers; the codebook; its scores of all frames; and the scores. */
+int mx_doctor_batch_read(struct mx_doctor_session *session, struct mx_doctor_batch *batch);
 void mx_doctor_batch_release(struct mx_doctor_batch *batch);
 
 #endif

@@ -15,14 +15,14 @@
 
 #define SPEAKER_LEAST 10   /* rows of a speaker with fewer are compared with all rows */
 #define SPREAD_LEAST  0.5  /* nats a frame: what a robust deviation is at least */
-#define DEVIATIONS    4.0  /* from which on a row is suspect … */
-#define LOW           -6.0 /* … or from this score on, even if all rows are like that … */
-#define RIVAL         -1.0 /* … if the text of some other row is hardly worse, nats a frame */
-#define HEARD_BELOW   2.0  /* nats a frame that words which seem to be heard are below what is usual, or … */
-#define MISSING_MOST  0.67 /* … share of the words that are not heard: the text is another one */
-#define SHORT         1.5  /* seconds of a row in which … */
-#define EXTRA_SHORT   0.5  /* … so many of other sound are named … */
-#define EXTRA_LEAST   0.3  /* … and in others */
+#define DEVIATIONS    4.0  /* from which on a row is suspect */
+#define LOW           -6.0 /* scores from which on a row is suspect even if all rows are like that */
+#define RIVAL         -1.0 /* nats a frame: if another row's text is no more than this much worse */
+#define HEARD_BELOW   2.0  /* nats a frame below the usual score of words that seem to be spoken */
+#define MISSING_MOST  0.67 /* share of words that are not spoken: either means that the text is wrong */
+#define SHORT         1.5  /* seconds of a short row */
+#define EXTRA_SHORT   0.5  /* seconds of other sound that are reported in a short row */
+#define EXTRA_LEAST   0.3  /* the same in longer rows */
 
 /* ---- deviations ---- */
 
@@ -65,7 +65,7 @@ out:
 
 /* ---- findings ---- */
 
-/* Words that are not heard, as they are written; neighbours in one piece, "…" between pieces. */
+/* Words that are not spoken, as written; neighbours in one piece, "…" between pieces. */
 static int words_join(const char *text, const struct mx_doctor_score *s, struct mx_string *out)
 {
     int rc = 0;
@@ -120,7 +120,7 @@ static int extra_find(const struct mx_check_row *checked, const struct mx_doctor
                                                                         .limit = checked->trimmed_begin + from});
 }
 
-/* Another text than the one that is spoken: it fits badly, other texts fit as well, and the words that seem to be heard
+/* The text of another recording: it fits badly, other texts fit as well, and the words that seem to be spoken
  * are hardly in the sound. Otherwise what is missing or too much says more. */
 static bool is_mismatch(const struct mx_doctor_score *s, double seconds)
 {

@@ -10,13 +10,13 @@
 
 #include "myxtts/error.h"
 
-#define NEIGHBOURS  10   /* rows before and behind … */
-#define ALIKE       20   /* … and rows of about the same length that a row is compared with */
+#define NEIGHBOURS  10   /* rows before and after it that a row is compared with */
+#define ALIKE       20   /* rows of about the same length that a row is compared with */
 #define ROWS_MOST   24   /* rows of a batch that are compared: the worst */
-#define BELOW_USUAL 1.5  /* nats a frame that a row must be below the median of the batch, or … */
-#define LOW         -4.5 /* … its score: rows that fit, of people whom the voice never heard, score from -4 to -1.5 */
-#define CLEARLY     1.5  /* nats a frame that another text must be better … */
-#define FITS        1.5  /* … and so far below the median it may be */
+#define BELOW_USUAL 1.5  /* nats a frame below the median of the batch: such rows are compared */
+#define LOW         -4.5 /* so are rows below this score: matching rows of unheard people score from -4 to -1.5 */
+#define CLEARLY     1.5  /* nats a frame by which another text must be better */
+#define FITS        1.5  /* nats a frame that this text may be below the median */
 
 struct comparing {
     const struct mx_doctor_batch *batch;
@@ -25,7 +25,7 @@ struct comparing {
     struct mx_first_error failure;
 };
 
-/* A row whose text may be tried, and how far its length is from what is looked for. */
+/* A row whose text may be tried, and how far its length is from the wanted one. */
 struct candidate {
     uint32_t row;
     int32_t apart;
@@ -86,7 +86,7 @@ static void rows_compare(void *context, int64_t begin, int64_t end, int worker)
         if (row_compare(c, c->rows[i]) < 0) mx_first_error_keep(&c->failure);
 }
 
-int mx_doctor_rivals_compare(struct mx_doctor_session *ear, const struct mx_doctor_batch *b,
+int mx_doctor_rivals_compare(struct mx_doctor_session *session, const struct mx_doctor_batch *b,
                              struct mx_doctor_scores *scores)
 {
     struct comparing c = {.batch = b, .scores = scores};
@@ -98,6 +98,6 @@ int mx_doctor_rivals_compare(struct mx_doctor_session *ear, const struct mx_doct
         for (; at > 0 && b->rows[c.rows[at - 1]].score > h->score; at--) c.rows[at] = c.rows[at - 1];
         c.rows[at] = i;
     }
-    mx_pool_for(ear->pool, count < ROWS_MOST ? count : ROWS_MOST, 1, rows_compare, &c);
+    mx_pool_for(session->pool, count < ROWS_MOST ? count : ROWS_MOST, 1, rows_compare, &c);
     return mx_first_error_raise(&c.failure);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The ear: one hearing for each worker of a check, and the sounds of all rows; see sound.h.
+ * The meter: one hearing for each worker of a check, and the sounds of all rows; see sound.h.
  */
 #include "doctor/sound.h"
 
@@ -27,14 +27,14 @@ struct mx_doctor_meter {
 int mx_doctor_meter_create(struct mx_doctor_meter **out)
 {
     int rc = 0;
-    struct mx_doctor_meter *ear = mx_alloc(1, sizeof *ear);
+    struct mx_doctor_meter *meter = mx_alloc(1, sizeof *meter);
     *out = NULL;
-    if (ear == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_doctor_waves_create(&ear->waves));
-    *out = ear;
-    ear = NULL;
+    if (meter == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    MX_TRY(mx_doctor_waves_create(&meter->waves));
+    *out = meter;
+    meter = NULL;
 out:
-    mx_doctor_meter_destroy(ear);
+    mx_doctor_meter_destroy(meter);
     return rc;
 }
 
@@ -51,13 +51,13 @@ static void hearing_destroy(struct mx_doctor_hearing *h)
     mx_free(h);
 }
 
-void mx_doctor_meter_destroy(struct mx_doctor_meter *ear)
+void mx_doctor_meter_destroy(struct mx_doctor_meter *meter)
 {
-    if (ear == NULL) return;
-    for (int i = 0; i < MX_CHECK_WORKERS_MAX; i++) hearing_destroy(ear->hearings[i]);
-    mx_doctor_waves_destroy(ear->waves);
-    mx_free(ear->sounds);
-    mx_free(ear);
+    if (meter == NULL) return;
+    for (int i = 0; i < MX_CHECK_WORKERS_MAX; i++) hearing_destroy(meter->hearings[i]);
+    mx_doctor_waves_destroy(meter->waves);
+    mx_free(meter->sounds);
+    mx_free(meter);
 }
 
 /* Room for recordings of `count` samples, and for all that is computed from them; what was there is lost. */
@@ -110,11 +110,11 @@ static double above_noise(struct mx_doctor_hearing *h)
     return filled && above > BELIEVED_DB ? MX_DOCTOR_DB_MAX : fmin(above, MX_DOCTOR_DB_MAX);
 }
 
-static int ear_listen(void *context, int worker, uint32_t utterance, const struct mx_row *row)
+static int meter_listen(void *context, int worker, uint32_t utterance, const struct mx_row *row)
 {
     int rc = 0;
-    struct mx_doctor_meter *const ear = context;
-    struct mx_doctor_hearing **const place = &ear->hearings[worker];
+    struct mx_doctor_meter *const meter = context;
+    struct mx_doctor_hearing **const place = &meter->hearings[worker];
     struct mx_doctor_sound sound = {.rate = row->audio.rate,
                                     .clipped = row->audio.clipped,
                                     .offset = row->audio.offset,
@@ -128,28 +128,28 @@ static int ear_listen(void *context, int worker, uint32_t utterance, const struc
     sound.above_noise_db = above_noise(h);
     mx_doctor_hearing_decay(h, &sound);
     mx_doctor_hearing_speech(h, &sound);
-    mx_doctor_hearing_hum(h, ear->waves, &sound);
+    mx_doctor_hearing_hum(h, meter->waves, &sound);
     MX_TRY(mx_doctor_hearing_spectrum(h, worker, &sound));
-    ear->sounds[utterance] = sound;
+    meter->sounds[utterance] = sound;
 out:
     return rc;
 }
 
-static int ear_begin(void *context, uint32_t utterances)
+static int meter_begin(void *context, uint32_t utterances)
 {
-    struct mx_doctor_meter *const ear = context;
-    mx_free(ear->sounds);
-    ear->sounds = mx_alloc(utterances, sizeof *ear->sounds);
-    ear->count = utterances;
-    return ear->sounds == NULL ? MX_ERR_NO_MEMORY : 0;
+    struct mx_doctor_meter *const meter = context;
+    mx_free(meter->sounds);
+    meter->sounds = mx_alloc(utterances, sizeof *meter->sounds);
+    meter->count = utterances;
+    return meter->sounds == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
-struct mx_check_listener mx_doctor_meter_listener(struct mx_doctor_meter *ear)
+struct mx_check_listener mx_doctor_meter_listener(struct mx_doctor_meter *meter)
 {
-    return (struct mx_check_listener){.begin = ear_begin, .hear = ear_listen, .context = ear};
+    return (struct mx_check_listener){.begin = meter_begin, .hear = meter_listen, .context = meter};
 }
 
-const struct mx_doctor_sound *mx_doctor_meter_sounds(const struct mx_doctor_meter *ear)
+const struct mx_doctor_sound *mx_doctor_meter_sounds(const struct mx_doctor_meter *meter)
 {
-    return ear->sounds;
+    return meter->sounds;
 }

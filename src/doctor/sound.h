@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * How a recording sounds: noise, bandwidth, hum, reverberation, level, noise around the speech, silence inside, and a
- * fingerprint (doctor/twins.h). An ear listens to the rows of a check (corpus/check.h) while their samples are in memory,
+ * fingerprint (doctor/twins.h). A meter listens to the rows of a check (corpus/check.h) while their samples are in memory,
  * on the threads of the check; it measures the recording as it is in the file, before silence is trimmed and the level is
  * set. Judging comes after the check, when all rows are known: what is usual for a speaker decides about level, bandwidth
  * and pauses.
  *
- * What it finds, by `build/sound_rates MANIFEST`: each fault was added to 5 % of the rows, drawn by chance. Humans: 1,628
+ * Accuracy, by `build/sound_rates MANIFEST`: each fault was added to 5 % of the rows, drawn by chance. Humans: 1,628
  * prompts of three speakers from the packages asterisk-core-sounds-{en,it,ru}-g722, as `make voices` converts them: 16 kHz
  * material, half of it shorter than 1.3 seconds and most of it without any pause. Synthetic: `myxtts corpus demo`, 1,000 rows
  * of flite (en, 3 voices) and 400 of espeak-ng (fa). Levels are relative to the speech.
@@ -35,12 +35,12 @@
  * pause of 0.2 s; without one, only a strong tone at 50 or 60 Hz itself is heard. The limits were chosen by looking at the
  * English and Italian prompts and the demo corpora, so other corpora may fare worse.
  *
- * It costs 11 seconds of one processor for 13.4 hours in 10,000 rows, besides 5.6 for the check itself (AMD EPYC with AVX2,
+ * It costs 11 seconds of one processor for 13.4 hours in 10,000 rows, in addition to 5.6 for the check itself (AMD EPYC with AVX2,
  * 22,050 Hz WAV, `build/sound_rates MANIFEST 0`).
  *
  * Numbers do not depend on the number of workers. A row that was not heard (the check refused it) has seconds 0.
  *
- * Memory: the ear owns the sounds; they are valid until it is destroyed.
+ * Memory: the meter owns the sounds; they are valid until it is destroyed.
  */
 #ifndef MX_DOCTOR_SOUND_H
 #define MX_DOCTOR_SOUND_H
@@ -51,8 +51,8 @@
 #include "doctor/finding.h"
 
 #define MX_DOCTOR_DB_MAX      99.0 /* stands for more than that: digital silence */
-#define MX_DOCTOR_PRINT_TIMES 24   /* a fingerprint is so many equal parts of the speech … */
-#define MX_DOCTOR_PRINT_BANDS 8    /* … in so many bands */
+#define MX_DOCTOR_PRINT_TIMES 24   /* equal parts of the speech in a fingerprint */
+#define MX_DOCTOR_PRINT_BANDS 8    /* bands of each part */
 #define MX_DOCTOR_PRINT_SIZE  (MX_DOCTOR_PRINT_TIMES * MX_DOCTOR_PRINT_BANDS)
 
 /* Times are seconds from the beginning of the file. */
@@ -68,7 +68,7 @@ struct mx_doctor_sound {
     double hum_hz;         /* 50 or 60, the stronger one; 0: there is no quiet part to look for it */
     double hum_db;         /* the strongest of its harmonics above the sound beside it, in quiet parts */
     double hum_level_db;   /* of all its harmonics together, re full scale */
-    double decay_seconds;  /* reverberation: time to fall by 60 dB, an estimate; 0: no free decay to tell */
+    double decay_seconds;  /* reverberation: time to fall by 60 dB, an estimate; 0: no free decay to measure */
     double level_db;       /* RMS of the sounding windows, re full scale */
     double speech_begin, speech_end;  /* the first and the last clear vowel, with what may belong to their words */
     double noise_before, noise_after; /* seconds of sound before and after that */
@@ -80,14 +80,14 @@ struct mx_doctor_sound {
 struct mx_doctor_meter;
 
 int mx_doctor_meter_create(struct mx_doctor_meter **out);
-void mx_doctor_meter_destroy(struct mx_doctor_meter *ear); /* NULL is fine */
+void mx_doctor_meter_destroy(struct mx_doctor_meter *meter); /* NULL is fine */
 
-/* Put it into the options of a check; the ear must outlive the check. For a caller with listeners of its own: begin and
+/* Put it into the options of a check; the meter must outlive the check. For a caller with listeners of its own: begin and
  * hear may be called from one that does the same for others. */
-struct mx_check_listener mx_doctor_meter_listener(struct mx_doctor_meter *ear);
+struct mx_check_listener mx_doctor_meter_listener(struct mx_doctor_meter *meter);
 
 /* [utterances of the manifest], after a check; NULL before. */
-const struct mx_doctor_sound *mx_doctor_meter_sounds(const struct mx_doctor_meter *ear);
+const struct mx_doctor_sound *mx_doctor_meter_sounds(const struct mx_doctor_meter *meter);
 
 /* What is usual in the corpus: medians over the good rows (0 without any). */
 struct mx_doctor_sound_summary {

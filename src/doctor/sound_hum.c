@@ -2,11 +2,11 @@
  *
  * Hum: what the mains add, at 50 or 60 Hz and multiples of it; see sound.h.
  *
- * It is looked for where nobody speaks: in pieces of 0.2 s whose windows are all near the floor, and far below the
- * speech. The power of each harmonic is compared with that at 15 to 22 Hz beside it, which such a piece tells apart: Hann's
+ * It is searched for where nobody speaks: in pieces of 0.2 s whose windows are all near the floor, and far below the
+ * speech. The power of each harmonic is compared with that at 15 to 22 Hz beside it, which such a piece resolves: Hann's
  * window reaches 10 Hz.
  *
- * Recordings without such a pause are looked at as a whole, in pieces of up to 1.6 s, but only at 50 and 60 Hz themselves:
+ * Recordings without such a pause are analysed as a whole, in pieces of up to 1.6 s, but only at 50 and 60 Hz themselves:
  * that is below what voices have, and no voice holds a tone so well.
  */
 #include <math.h>
@@ -23,8 +23,8 @@
 #define MAINS     2
 #define BESIDE    6     /* frequencies beside a harmonic */
 #define PIECES    12    /* at most */
-#define QUIET_DB  9.0   /* above the floor … */
-#define BELOW_DB  28.0  /* … and so far below the loud windows: nobody speaks */
+#define QUIET_DB  9.0   /* above the floor, at most: nobody speaks */
+#define BELOW_DB  28.0  /* below the loud windows, at least: nobody speaks */
 #define NOTHING   1e-15 /* a power of -150 dB */
 
 static const double mains_hz[MAINS] = {50, 60};
@@ -136,9 +136,9 @@ static int pieces_add(const struct mx_doctor_hearing *h, const struct mx_doctor_
 
 /* ---- without a pause ---- */
 
-#define SLOWER      8   /* one sample of so many low ones */
-#define SLOW_LEAST  170 /* of them, half a second … */
-#define SLOW_MOST   552 /* … to 1.6 s are a piece */
+#define SLOWER      8   /* every 8th low sample */
+#define SLOW_LEAST  170 /* windows of a piece: half a second */
+#define SLOW_MOST   552 /* to 1.6 s */
 #define SLOW_BESIDE 6
 
 /* The power at `hz` of n samples under Hann's window, by Goertzel's recursion. */
@@ -166,7 +166,7 @@ static void slow_fill(const struct mx_doctor_hearing *h, size_t begin, size_t n,
 
 static void whole_measure(const struct mx_doctor_hearing *h, struct mx_doctor_sound *sound)
 {
-    /* In units of what Hann's window tells apart. */
+    /* In units of the resolution of Hann's window. */
     static const double beside[SLOW_BESIDE] = {-4.4, -3.4, -2.4, 2.4, 3.4, 4.4};
     const size_t all = h->low_count / SLOWER, n = all < SLOW_MOST ? all : SLOW_MOST;
     const double unit = (double)MX_AUDIO_RATE / MX_HEARING_LOW / SLOWER / (double)n;

@@ -3,7 +3,7 @@
  * Private to src/doctor/sound*.c: the recording that one worker of a check listens to, and the measures.
  *
  * Windows are 5 ms long. Their levels are those of the differences between neighbouring samples, which hum, rumble and
- * offsets hardly reach: what sounds and what is quiet is told from them. Sums run in eight lanes, so that the compiler may
+ * offsets hardly reach: sound and quiet are told apart by them. Sums run in eight lanes, so that the compiler may
  * use vectors without changing any result.
  *
  * Memory: a hearing owns its buffers, which only grow. One thread uses it at a time.
@@ -23,7 +23,7 @@
 #define MX_HEARING_LEAST   -120.0 /* dB: nothing at all */
 
 struct mx_doctor_hearing {
-    float *samples; /* [count]: as in the file, but for the mean */
+    float *samples; /* [count]: as in the file, with the mean removed */
     size_t count, room;
     float *low; /* [low_count]: means of MX_HEARING_LOW samples */
     size_t low_count;

@@ -18,17 +18,17 @@
 #define ROWS_LEAST     10   /* of a speaker, to know what is usual */
 #define CLIPPED_LEAST  3    /* samples */
 #define OFFSET_PERCENT 1.0  /* of full scale */
-#define HUM_DB         12.0 /* above the sound beside it … */
-#define HUM_BELOW_DB   46.0 /* … and not so far below the speech that nobody hears it */
+#define HUM_DB         12.0 /* above the neighbouring frequencies */
+#define HUM_BELOW_DB   46.0 /* below the speech, at most: further down it is inaudible */
 #define DECAY_SECONDS  0.45
-#define LEVEL_DB       6.0 /* from the usual … */
-#define LEVEL_TIMES    4.0 /* … and so many deviations */
+#define LEVEL_DB       6.0 /* from the usual level, at least */
+#define LEVEL_TIMES    4.0 /* deviations from it, at least */
 #define NOISE_SECONDS  0.02
-#define SILENCE_LEAST  1.0  /* seconds … */
-#define SILENCE_TIMES  6.0  /* … and so many deviations more than usual */
-#define NARROW_SHARE   0.75 /* of the usual bandwidth, if a filter cuts there … */
-#define NARROW_EDGE_DB 18.0 /* … which falls off like this; a voice may fade … */
-#define NARROW_FADE    0.45 /* … but not below this share */
+#define SILENCE_LEAST  1.0  /* seconds more than usual, at least */
+#define SILENCE_TIMES  6.0  /* deviations more than usual, at least */
+#define NARROW_SHARE   0.75 /* of the usual bandwidth, if a filter cuts there */
+#define NARROW_EDGE_DB 18.0 /* fall-off that shows a filter; a voice may fade without one */
+#define NARROW_FADE    0.45 /* of the usual bandwidth: the lowest to which a voice may fade */
 
 /* What is usual for a speaker, or in a corpus. */
 struct usual {
@@ -65,7 +65,7 @@ static double decay_of(const struct mx_doctor_sound *sound)
     return sound->decay_seconds;
 }
 
-/* The rows that were heard. */
+/* The rows that were measured. */
 struct heard {
     const struct mx_check_report *report;
     const struct mx_doctor_sound *sounds;

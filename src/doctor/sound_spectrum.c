@@ -2,7 +2,7 @@
  *
  * Bandwidth and fingerprint of a recording, from 96 mel bands every 23 ms that the CPU device computes; see sound.h.
  *
- * A band is heard if its loud frames (one of 33) stand out from its quiet ones (one of 10), and are not too far below the
+ * A band counts as audible if its loud frames (one of 33) stand out from its quiet ones (one of 10), and are not too far below the
  * strongest band. Loud and quiet levels come from a histogram of each band, which costs less than sorting.
  *
  * The fingerprint: the time between the first and the last loud moment, in 24 equal parts, and the frequencies of the
@@ -93,12 +93,12 @@ out:
 
 #define BINS     256
 #define BIN_DB   0.75
-#define QUIET    10   /* one frame of so many is quieter than the background of a band … */
-#define LOUD     33   /* … and one of so many is louder than its loud sounds */
+#define QUIET    10   /* one frame in this many is quieter than the background of a band */
+#define LOUD     33   /* one frame in this many is louder than its loud sounds */
 #define HEARD_DB 10.0 /* of the loud above the background */
 #define FAINT_DB 62.0 /* below the strongest band: not even a sharp consonant is so faint */
-#define NEAR     4    /* bands below the edge, where it falls from … */
-#define BEYOND   2    /* … and how far above it the fall must be over */
+#define NEAR     4    /* bands below the edge, where the fall begins */
+#define BEYOND   2    /* bands above the edge by which the fall must be over */
 
 struct band_levels {
     double quiet[BANDS], loud[BANDS]; /* dB */
@@ -154,10 +154,10 @@ static void bandwidth_measure(const struct mx_doctor_hearing *h, struct mx_docto
 
 #define TIMES       MX_DOCTOR_PRINT_TIMES
 #define PRINT_BANDS MX_DOCTOR_PRINT_BANDS
-#define PRINT_LOW   200.0  /* Hz … */
-#define PRINT_HIGH  3200.0 /* … which any telephone has */
-#define PRINT_DB    22.0   /* below the loudest: what is quieter at the ends does not count … */
-#define PRINT_DEPTH 35.0   /* … and what is quieter inside counts as this far below the loudest */
+#define PRINT_LOW   200.0  /* Hz: the range that any telephone transmits */
+#define PRINT_HIGH  3200.0 /* Hz */
+#define PRINT_DB    22.0   /* below the loudest: quieter ends do not count */
+#define PRINT_DEPTH 35.0   /* below the loudest: the least that a quieter part inside counts as */
 
 /* Mean of the levels of bands [begin, end) between two moments, in frames. */
 static double cell_level(const struct mx_doctor_hearing *h, double from, double to, size_t begin, size_t end)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is heard when: levels of windows, where speech begins and ends, noise around it, silence inside it, and how sound
+ * Timing: levels of windows, where speech begins and ends, noise around it, silence inside it, and how sound
  * dies away; see sound.h.
  *
  * Speech begins with the first clear vowel: at least 70 ms of periodic sound at nearly full level. What sounds before it
  * without a pause belongs to its word, but no more than a consonant can take; the rest is noise (a click, a breath, a
- * chair). The same holds behind the last one.
+ * chair). The same holds after the last one.
  *
  * Reverberation is estimated from free decays: where the level falls by 14 dB or more without rising again, the straight
  * line through the fall says how long 60 dB would take. Two falls are needed, or one that is long and straight. A voice
- * that fades makes a fall slower and never faster than the room allows, so the faster falls of a recording tell the room.
+ * that fades makes a fall slower and never faster than the room allows, so the faster falls of a recording show the room.
  * This is no measured reverberation time: it needs pauses in which the sound falls freely, knows no frequencies, and for a
  * dry room it gives what voices do, about a tenth of a second.
  */
@@ -81,9 +81,9 @@ void mx_doctor_hearing_windows(struct mx_doctor_hearing *h)
 
 /* ---- vowels ---- */
 
-#define VOICE_SIZE 88   /* low samples, 32 ms … */
-#define LAG_LEAST  7    /* … and its periods: 394 Hz … */
-#define LAG_MOST   42   /* … to 66 Hz */
+#define VOICE_SIZE 88   /* low samples, 32 ms */
+#define LAG_LEAST  7    /* the shortest period: 394 Hz */
+#define LAG_MOST   42   /* the longest period: 66 Hz */
 #define VOICED     0.6  /* a correlation */
 #define VOWEL_RUN  4    /* steps of 10 ms */
 #define VOWEL_DB   20.0 /* below loud */
@@ -128,12 +128,12 @@ static size_t vowel_find(const struct mx_doctor_hearing *h, bool backwards)
 
 /* ---- around the speech ---- */
 
-#define BEFORE_SECONDS 0.35 /* consonants may take so long before a vowel … */
-#define AFTER_SECONDS  0.40 /* … and behind it; and what the room adds */
-#define BEFORE_PAUSE   0.12 /* silence that is no part of a word: the mouth is closed for less before a vowel … */
-#define AFTER_PAUSE    0.22 /* … and behind it */
-#define ABOVE_DB       12.0 /* what sounds is so far above the floor … */
-#define BELOW_DB       42.0 /* … and no more than this below the loud parts */
+#define BEFORE_SECONDS 0.35 /* longest consonant onset before a vowel */
+#define AFTER_SECONDS  0.40 /* longest consonants after a vowel, with the room's decay */
+#define BEFORE_PAUSE   0.12 /* shortest silence outside of a word, before a vowel: closures are shorter */
+#define AFTER_PAUSE    0.22 /* the same after a vowel */
+#define ABOVE_DB       12.0 /* sound is at least this far above the floor */
+#define BELOW_DB       42.0 /* and at most this far below the loud parts */
 
 #define FAINT_DB 40.0 /* below the level of the recording is silence in any case */
 
@@ -202,10 +202,10 @@ void mx_doctor_hearing_speech(struct mx_doctor_hearing *h, struct mx_doctor_soun
 #define STRAIGHT_OFF  1.5  /* dB */
 #define DECAY_DB      14.0 /* the least fall */
 #define DECAY_SKIP    5.0  /* dB at the beginning, which are still the voice's */
-#define DECAY_ABOVE   10.0 /* dB above the quietest windows: there a fall ends … */
-#define DECAY_DEPTH   40.0 /* … or so far below the loud ones, before digital silence does */
-#define DECAY_PAUSE   14   /* windows without a new minimum end it … */
-#define DECAY_RISE    6.0  /* … or so many dB above it: a room's sound is not smooth */
+#define DECAY_ABOVE   10.0 /* dB above the quietest windows, where a fall ends */
+#define DECAY_DEPTH   40.0 /* dB below the loud windows, where it ends if that is earlier (digital silence) */
+#define DECAY_PAUSE   14   /* windows without a new minimum, which end a fall */
+#define DECAY_RISE    6.0  /* dB above the minimum, which end it, too: a room's sound is not smooth */
 #define DECAY_QUARTER 4    /* a quarter of the falls is faster than the one that counts */
 
 struct fall {

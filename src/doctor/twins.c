@@ -6,7 +6,7 @@
  * gets a few keys: the signs of its products with random vectors of +1 and -1. Fingerprints that correlate well have most
  * signs in common and share at least one key almost always; others rarely do. Only rows that are no twin of an earlier one
  * are kept under their keys, so any number of copies costs one comparison each; and of the rows under one key only a
- * limited number is looked at, so that no corpus takes time that grows with the square of its rows.
+ * limited number is compared, so that the time never grows with the square of the rows.
  */
 #include "doctor/twins.h"
 
@@ -25,8 +25,8 @@
 #define BITS_MOST     20
 #define LOOKS         64   /* rows under one key */
 #define ALIKE         0.95 /* correlation */
-#define LENGTH_SHARE  0.04 /* by which the lengths may differ … */
-#define LENGTH_MORE   0.03 /* … and so many seconds */
+#define LENGTH_SHARE  0.04 /* by which the lengths may differ */
+#define LENGTH_MORE   0.03 /* seconds by which they may differ in addition */
 #define SECONDS_LEAST 0.3  /* shorter sounds resemble each other */
 #define TEXTS_LEAST   2    /* other rows with the same text */
 #define NONE          UINT32_MAX

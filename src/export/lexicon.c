@@ -173,7 +173,7 @@ out:
     return rc;
 }
 
-/* ---- what a text has besides words ----
+/* ---- what a text has apart from words ----
  *
  * sherpa-onnx has no cleaners. It makes ASCII letters small and looks up the pieces between blanks and signs, and each
  * sign by itself: "prof", "20th", "%". To it, letters beyond Latin-1 are signs. */

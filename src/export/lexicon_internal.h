@@ -11,15 +11,15 @@
 #include "export/neighbours.h"
 #include "text/reading.h"
 
-#define MX_EXPORT_CLAUSE_MARKS ",.!?;:" /* what normalised text has behind words; a dash stands alone */
+#define MX_EXPORT_CLAUSE_MARKS ",.!?;:" /* what follows words in normalised text; a dash stands alone */
 
 /* A word and how it is read. */
 struct mx_export_entry {
     const char *word;
-    const char *phonemes; /* NULL: they cannot be told from those of its neighbours */
+    const char *phonemes; /* NULL: they cannot be separated from those of its neighbours */
     size_t number;        /* in the order in which they came */
     enum mx_export_neighbour next;
-    bool joined; /* with the article behind it */
+    bool joined; /* with the article after it */
 };
 
 struct mx_export_entries {

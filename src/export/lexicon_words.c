@@ -77,7 +77,7 @@ out:
     return rc;
 }
 
-/* Divides the sounds of words that are read together with an article behind them. `joined` gets which; *count, how many
+/* Divides the sounds of words that are read together with a following article. `joined` gets which; *count, how many
  * sounds there are then, is that of the words if nothing else was joined. */
 static int sounds_divide(struct mx_export_words *words, char **list, size_t word_count, char ***sounds, size_t *count,
                          bool *joined)
@@ -105,7 +105,7 @@ out:
 }
 
 /* The words of a clause and what espeak-ng makes of it. It reads some neighbours as one word ("had to"): then nothing is
- * known about a single one, but for those before an article. */
+ * known about a single one, except those before an article. */
 static int clause_add(struct mx_export_words *words, char *clause)
 {
     int rc = 0;
@@ -225,7 +225,7 @@ static size_t begin_common(const struct readings *r)
     return length;
 }
 
-/* Bytes at the end that all readings have behind the first `begin` ones, whole symbols. */
+/* The length of the suffix, in whole symbols, that all readings share after their first `begin` bytes. */
 static size_t end_common(const struct readings *r, size_t begin)
 {
     size_t length = 0, whole = 0;

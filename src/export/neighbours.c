@@ -28,7 +28,7 @@ uint32_t mx_export_neighbours_sign(const struct mx_export_symbols *s, int64_t id
     return FIRST_SIGN + (uint32_t)(id + s->ids * (int64_t)silent);
 }
 
-/* What follows a word, by the first id behind the space or mark at its end. */
+/* What follows a word, by the first id after the space or mark at its end. */
 static struct mx_onnx_value kinds_of(struct mx_onnx *o, const struct mx_export_symbols *s)
 {
     int64_t *const kinds = mx_alloc((size_t)s->ids, sizeof *kinds);
@@ -60,7 +60,7 @@ void mx_export_neighbours_settle(struct mx_onnx *o, const struct mx_export_symbo
     const struct mx_onnx_value end = MX_ONNX(o, "Equal", kinds, nothing); /* of a word */
     const struct mx_onnx_value next =
         MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), mx_export_slice(o, kinds, 1, MX_EXPORT_END, 0), nothing);
-    /* What stands behind each end, and behind how many of them each id stands. */
+    /* What follows each end, and how many of them each id follows. */
     const struct mx_onnx_value behind =
         MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)),
                      MX_ONNX_WITH(o, "Compress", (MX_ONNX_A_INT("axis", 0)), next, end), nothing);

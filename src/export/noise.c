@@ -152,7 +152,7 @@ static struct mx_onnx_value philox(struct mx_onnx *o, struct mx_onnx_value words
     return results[0];
 }
 
-/* The noise behind the frames `numbers`, int64 [later, 1]: float [later, hop] */
+/* The noise after the frames `numbers`, int64 [later, 1]: float [later, hop] */
 static struct mx_onnx_value noise_compute(struct mx_onnx *o, const struct mx_recipe *recipe, uint64_t seed,
                                           struct mx_onnx_value numbers)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ONNX files, see onnx.h. The graph is the last but for small fields, and its length stands before it: the file is
+ * ONNX files, see onnx.h. The graph is the last large field, prefixed with its length: the file is
  * written from pieces, so that a large graph is in memory once.
  */
 #include "export/onnx.h"

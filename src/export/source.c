@@ -70,7 +70,7 @@ static struct mx_onnx_value even_sum(struct mx_onnx *o, struct mx_onnx_value ful
     return MX_ONNX(o, "Sub", MX_ONNX(o, "Mul", kernel, half), half);
 }
 
-/* Adds the harmonics behind `full` that still have some weight to `sum`. */
+/* Adds the harmonics above `full` that still have some weight to `sum`. */
 static struct mx_onnx_value faded_add(struct mx_onnx *o, const struct mx_recipe *recipe, struct mx_onnx_value sum,
                                       struct mx_onnx_value full, struct mx_onnx_value turns, struct mx_onnx_value hz)
 {

@@ -196,7 +196,7 @@ static void pairs_join(struct mx_onnx *o, const struct mx_export_symbols *s, str
         MX_ONNX_WITH(o, "ArgMax", (MX_ONNX_A_INT("axis", 1), MX_ONNX_A_INT("keepdims", 0)), equal);
     const struct mx_onnx_value joined = MX_ONNX(o, "Greater", most, mx_onnx_real(o, 0.5));
     const struct mx_onnx_value result = MX_ONNX(o, "Where", joined, MX_ONNX(o, "Gather", wholes, which), *ids);
-    /* The second part goes: it stands behind a joined one. */
+    /* The second part is dropped: it follows a joined one. */
     const struct mx_onnx_value before =
         MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), MX_ONNX_LIST(o, 0),
                      mx_export_cast(o, mx_export_slice(o, joined, 0, -1, 0), MX_ONNX_INT64));
@@ -215,8 +215,8 @@ static struct mx_onnx_value neighbour(struct mx_onnx *o, struct mx_onnx_value x,
                   : MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), inside, outside);
 }
 
-/* Spaces as we write them: behind a mark and not before it, one at a time, and none at the ends. sherpa-onnx sends one
- * behind each word of its lexicon, and then the mark. */
+/* Spaces as we write them: after a mark and not before it, one at a time, and none at the ends. sherpa-onnx sends one
+ * after each word of its lexicon, and then the mark. */
 static void spaces_settle(struct mx_onnx *o, const struct mx_export_symbols *s, struct mx_onnx_value *tokens,
                           struct mx_onnx_value *places)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The symbols of a voice as Piper and sherpa-onnx number and send them: 0 pads, 1 begins, 2 ends ("_", "^", "$"), and
- * symbol t of our vocabulary is t + 1. Both programs put a pad behind every symbol, which we do not need.
+ * symbol t of our vocabulary is t + 1. Both programs put a pad after every symbol, which we do not need.
  *
  * They send text in the decomposed form of Unicode (NFD), one code point at a time: our 'ç' arrives as 'c' and a cedilla.
  * So the parts of such symbols get ids of their own, and the graph puts the parts together again. A part that stays
- * alone and is no symbol of the voice is left out. sherpa-onnx also puts spaces where we have none, and neither begins
- * nor ends a text from its lexicon: the graph settles that, too.
+ * alone and is not a symbol of the voice is left out. sherpa-onnx also puts spaces where we have none, and adds no begin
+ * and end symbols to a text from its lexicon: the graph handles that, too.
  *
  * In a voice that reads characters, capital letters stand for the small ones, since those programs do not change them.
  *
@@ -21,8 +21,8 @@
 enum { MX_EXPORT_PAD, MX_EXPORT_BEGIN, MX_EXPORT_END_OF_TEXT, MX_EXPORT_FIRST };
 
 struct mx_export_spelling {
-    uint32_t point; /* a code point … */
-    int64_t id;     /* … and what it is sent as */
+    uint32_t point; /* a code point */
+    int64_t id;     /* the id that it is sent as */
 };
 
 /* Two ids in a row that are one symbol. */
@@ -41,11 +41,11 @@ struct mx_export_symbols {
     int64_t token_count;
     int64_t space;         /* token of the space between words; -1: none */
     uint8_t *marks;        /* [token_count]: 1 for MX_EXPORT_MARKS */
-    bool neighbours;       /* words are read as their neighbours want it (neighbours.h) … */
-    int64_t article, join; /* … with these ids */
+    bool neighbours;       /* the reading of words depends on their neighbours (neighbours.h) */
+    int64_t article, join; /* the ids for that */
 };
 
-#define MX_EXPORT_MARKS ",.!?;:" /* that stand right behind a word */
+#define MX_EXPORT_MARKS ",.!?;:" /* that follow a word without a space */
 
 /* Stands for the space in a lexicon, whose columns are separated by blanks: "one hundred" is one entry, "100". */
 #define MX_EXPORT_BLANK "␣"

@@ -44,7 +44,7 @@ struct mx_export_vocoder_outputs mx_export_vocoder(const struct mx_export *e, co
     const struct mx_onnx_value normed = mx_export_norm(e, "vocoder", "norm", x);
     out.magnitude = MX_ONNX(o, "Add", base, columns_of(o, mx_export_linear(e, "vocoder", "magnitude", normed)));
     out.logits = mx_export_linear(e, "vocoder", "pitch", normed);
-    /* A row for each short frame; those before the sound and behind it are left out. */
+    /* A row for each short frame; those before and after the sound are left out. */
     const struct mx_onnx_value bursts = MX_ONNX(o, "Add", mx_export_linear(e, "vocoder", "burst", normed),
                                                 mx_export_linear(e, "vocoder.burst", "mel", input));
     const struct mx_onnx_value rows = MX_ONNX(o, "Reshape", bursts, MX_ONNX_LIST(o, -1, MX_VOCODER_BURST_BANDS));

@@ -87,7 +87,7 @@ static void marks_add(struct mx_onnx *o, const struct mx_vocabulary *vocabulary)
     mx_onnx_metadata(o, "punctuation", list);
 }
 
-/* What sherpa-onnx reads. Piper does not look at it. */
+/* What sherpa-onnx reads; Piper ignores it. */
 static void metadata_add(struct mx_onnx *o, const struct mx_export_voice *v)
 {
     const struct mx_language *const language = mx_language_get(v->language);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A whole voice as files for other programs: one ONNX graph from symbols to samples that Piper and sherpa-onnx run
- * unchanged, and what each of the two wants beside it.
+ * unchanged, and the other files that each of the two needs.
  *
  *     voice.onnx        both. Inputs: input int64 [1, ids], input_lengths int64 [1] (not used), scales float [3] (the
  *                       second multiplies the durations; the others are not used, since our speech has no randomness),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Augmentation: changes each recording slightly in every epoch. Off by default.
+ * Augmentation: gain, speed and noise, and masks over bands and frames of the mel (SpecAugment), different in every epoch.
+ * Off by default.
  *
  * The change of an utterance is a pure function of (seed, epoch, sample), where sample is its number in the corpus, not
  * its place in a batch. So it does not depend on the order of batches, the number of workers or whether the run was

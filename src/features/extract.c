@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The extractor: one device buffer that is divided into parts, and one host block for the data uploaded besides the
+ * The extractor: one device buffer that is divided into parts, and one host block for the data uploaded in addition to the
  * audio.
  */
 #include "features/extract.h"
@@ -20,7 +20,7 @@ struct layout {
     bool has[PIECES];
 };
 
-/* What the host writes and the device reads, besides the audio. */
+/* What the host writes and the device reads, in addition to the audio. */
 struct host {
     int32_t *frames;     /* [utterances_max + 1] */
     float *levels;       /* [utterances_max, 2] */

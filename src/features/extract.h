@@ -2,7 +2,7 @@
  *
  * Computes mel, energy and pitch from packed audio on a device.
  *
- * An extractor has a fixed capacity and owns all buffers that a batch needs, taken once and charged to one budget
+ * An extractor has a fixed capacity and owns all buffers that a batch needs, allocated once and charged to one budget
  * owner; a batch then allocates nothing. It holds one batch at a time: for several batches in flight, use several
  * extractors (each slot of the pipeline has one).
  *
@@ -29,8 +29,8 @@ struct mx_extract_options {
     const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
     int64_t samples_max;            /* of all utterances of a batch together */
     int32_t utterances_max;
-    bool no_pitch;     /* do not compute pitch: it takes no time and no memory */
-    bool no_mel;       /* each batch says where its mel goes: no memory is taken for it */
+    bool no_pitch;     /* do not compute pitch; it then costs no time and no memory */
+    bool no_mel;       /* each batch names the place of its mel: none is allocated */
     int span_max;      /* masks of an utterance (mx_augment_span_count); 0: no masks */
     const char *owner; /* owner in the budget; NULL: "features". Borrowed */
 };
@@ -60,7 +60,7 @@ void mx_extract_destroy(struct mx_extract *extract);
 
 /* Bytes of device memory that an extractor of these options takes, for plans. */
 uint64_t mx_extract_bytes(const struct mx_extract_options *options);
-/* … and of the host's, for what is uploaded besides the audio. */
+/* Host memory for what is uploaded in addition to the audio. */
 uint64_t mx_extract_host_bytes(const struct mx_extract_options *options);
 
 /* From the next batch on, mel becomes (ln … - mean)/deviation; initially 0 and 1. Masked places are then set to 0. */

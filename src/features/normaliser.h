@@ -7,9 +7,9 @@
  *     pitch         (x - mean)/deviation where voiced, with mean and deviation of voiced frames; 0 where unvoiced
  *
  * One mean and one deviation each, for all bands and speakers. They are measured once, before the first step, and are
- * part of every checkpoint: a voice that continues training or speaks uses the values it was made with.
+ * part of every checkpoint: a voice that continues training or speaks uses the values of its checkpoint.
  *
- * Memory: plain values; measuring releases all memory that it takes.
+ * Memory: plain values; measuring releases all memory that it allocates.
  */
 #ifndef MX_FEATURES_NORMALISER_H
 #define MX_FEATURES_NORMALISER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Adapters: frozen matrices that learn by the product of two narrow ones (model/parameters.h).
+ * LoRA adapters: frozen matrices plus a trained product of two narrow ones (model/parameters.h).
  *
  *     W' = W + A·B          once at the beginning of each pass, for all matrices that are adapted
  *     dB += (x·A)ᵀ·dy       where the gradient of W would be: two narrow products each, with x and dy as they are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The aligner: each token's state predicts a mean mel frame. The best monotonic alignment of these means with the real
+ * The aligner: each token's state predicts a mean mel frame. Monotonic alignment search between these means and the real
  * frames gives the duration of each token, and so the targets of the predictors.
  *
  *     means = states·Wm + bm                                    [T, B]
@@ -11,7 +11,7 @@
  * The weights of the means start at 0: all tokens are then alike, and the small cost of leaving the diagonal makes the
  * first alignment the even one, from which the search corrects itself as the means come apart (a flat start, as in
  * classic acoustic models). Random means behave differently: whatever the first alignment happens to be, an encoder
- * that sees its neighbours learns it by heart. On the made-up batch of tests/test_model.c, where the true durations are
+ * that sees its neighbours memorises it. On the made-up batch of tests/test_model.c, where the true durations are
  * known, random means end with 27 of 34 durations wrong, the flat start with none.
  *
  * Everything here is fp32, even in mixed precision: the search decides between sums that differ little.

@@ -159,7 +159,7 @@ out:
 }
 
 /* dy in memory.d becomes dx. The four gradients d, e [rows, W], dhidden [rows, H] (bf16 in mixed precision) and dqkv
- * [rows, 3W] with dattended [rows, W] behind it take turns: none is read after it was overwritten. */
+ * [rows, 3W] with dattended [rows, W] after it share memory: none is read after it was overwritten. */
 static int block_backward(const struct mx_model_pass *pass, const struct block *b)
 {
     const struct mx_block_memory *m = b->m;

@@ -79,7 +79,7 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
 struct mx_reach {
     bool speaker;                /* to the vector's own layers */
     bool encoder_input, encoder; /* to tokens, language and vector; to anything of the encoder's states */
-    bool decoder_input, decoder; /* to states, pitch, energy and vector; to anything behind the expanded tokens */
+    bool decoder_input, decoder; /* to states, pitch, energy and vector; to anything after the expanded tokens */
     bool aligner, predictors[MX_PREDICTORS];
     int32_t encoder_block, decoder_block; /* the lowest blocks; the number of blocks: none */
 };
@@ -170,7 +170,7 @@ int mx_decoder_backward(const struct mx_model_pass *pass); /* dmel → parameter
 /* Writes the values into losses; with `backward` also fills dmel, dspread and predictors[].dout. */
 int mx_losses_forward(const struct mx_model_pass *pass, bool backward);
 
-/* Whether the model has room for the references of so many sequences. */
+/* Whether the model has room for the references of this many sequences. */
 int mx_model_references_check(const struct mx_model *model, const struct mx_model_batch *batch, int32_t sequences);
 int mx_model_batch_check(const struct mx_model *model, const struct mx_model_batch *batch, bool speaking);
 

@@ -15,7 +15,7 @@
 #define NAMES         3 /* how many names an error proposes */
 #define SEPARATORS    ", \t\r\n"
 
-/* The next pattern from *at on, which moves behind it; false: there is none. One that is too long for any name is cut,
+/* The next pattern from *at on, which moves past it; false: there is none. One that is too long for any name is cut,
  * and matches none. */
 static bool next(const char **at, char out[PATTERN_BYTES])
 {

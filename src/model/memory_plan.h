@@ -62,8 +62,8 @@ struct mx_model_batch {
                                          add up to the step's */
     int64_t first_token, first_frame; /* rows that precede this part in its whole batch: dropout counts on from there,
                                          so it drops the same values however a batch is divided */
-    int64_t gap_token, gap_frame;     /* own row at which a gap begins … */
-    int64_t gap_tokens, gap_frames;   /* … and its rows, which belong to another part of the batch; 0: none */
+    int64_t gap_token, gap_frame;     /* own row at which a gap begins */
+    int64_t gap_tokens, gap_frames;   /* rows of the gap, which belong to another part of the batch; 0: none */
 };
 
 /* ---- layouts ---- */

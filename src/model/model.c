@@ -73,7 +73,7 @@ static struct mx_reach reach_of(const struct mx_parameters *t, const struct mx_m
                       mx_parameters_learn(t, "encoder.pitch.") || mx_parameters_learn(t, "encoder.energy.");
     r.decoder_block = lowest_block(t, "decoder", size->decoder_blocks, r.decoder_input);
     r.decoder = r.decoder_input || mx_parameters_learn(t, "decoder.");
-    /* Their gradients go on into the states, but for those of the durations. */
+    /* Their gradients continue into the states, except those of the durations. */
     r.aligner = r.aligner || r.encoder;
     r.predictors[MX_PREDICT_PITCH] = r.predictors[MX_PREDICT_PITCH] || r.encoder;
     r.predictors[MX_PREDICT_ENERGY] = r.predictors[MX_PREDICT_ENERGY] || r.encoder;

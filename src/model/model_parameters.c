@@ -72,7 +72,7 @@ static int parts_of(const struct mx_model_config *config, const struct list list
         out[count++] = part_of(predictors[i], &lists[PREDICTOR], &at->predictors[i]);
     out[count++] = part_of("decoder", &lists[DECODER], &at->decoder);
     count += blocks_of("decoder", &lists[BLOCK], at->decoder_blocks, size->decoder_blocks, out + count);
-    /* Adapters teach how a voice speaks, not how voices are told apart. */
+    /* LoRA adapters learn how a voice speaks, not how voices differ. */
     for (int i = 1; i < count; i++) out[i].adapts = true;
     return count;
 }

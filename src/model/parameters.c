@@ -70,7 +70,7 @@ static bool adaptable(const struct making *m, const struct mx_parameter_part *pa
     return 2 * rank * (p->count / out + out) < p->count && !mx_learning_frozen(m->learning, p->name);
 }
 
-/* A and B behind the matrix, which is the last entry. */
+/* A and B after the matrix, which is the last entry. */
 static void adapter_add(struct making *m)
 {
     const int32_t rank = m->learning->adapter_rank;
@@ -94,7 +94,7 @@ static void adapter_add(struct making *m)
     entry_add(m, &b, NULL);
 }
 
-/* Do the tables of tokens and languages learn besides adapters? */
+/* Are the tables of tokens and languages trained together with the adapters? */
 static bool table_learns(const struct mx_learning *learning, const struct mx_parameter *p)
 {
     return learning->tables && p->init == MX_INIT_EMBEDDING && !mx_learning_frozen(learning, p->name);

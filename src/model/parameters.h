@@ -8,7 +8,7 @@
  *
  *     decayed | not decayed | frozen and adapted | frozen
  *
- * Parameters that learn come first: the decayed ones, as the optimizer requires, then all others; behind them those that
+ * Parameters that learn come first: the decayed ones, as the optimizer requires, then all others; after them those that
  * are frozen (struct mx_learning); each group in the order of the table. Gradients, moments and averaged weights are
  * buffers of the same layout that end where the frozen ones begin. So whatever sums, measures, updates or sends a range
  * of these buffers has nothing to skip. Every parameter begins at a multiple of MX_PARAMETER_ALIGNMENT floats; the floats
@@ -16,7 +16,7 @@
  *
  * An adapter teaches a frozen matrix of products something small: of W [in, out] (a convolution's [taps, in, out] counts as
  * [taps · in, out]) it adds the product of two narrow matrices, W + A·B, with A [in, rank] and B [rank, out], which are
- * parameters of their own, behind W in the table. B begins with 0, so at first nothing is added. See model/adapter.h.
+ * parameters of their own, after W in the table. B begins with 0, so at first nothing is added. See model/adapter.h.
  *
  * Behind the gradients lies a place for those that an operation always computes (of layer norms and of convolutions by
  * column) when their parameters are frozen: `discard` floats that nobody reads.
@@ -34,8 +34,8 @@
 
 #define MX_PARAMETER_ALIGNMENT  16 /* floats */
 #define MX_PARAMETER_NAME_BYTES 64
-#define MX_PARAMETER_WEIGHT     ".weight"    /* how the name of a matrix ends … */
-#define MX_PARAMETER_ADAPTER_A  ".adapter_a" /* … and what its adapter has instead */
+#define MX_PARAMETER_WEIGHT     ".weight"    /* suffix of a matrix's name */
+#define MX_PARAMETER_ADAPTER_A  ".adapter_a" /* suffixes of its adapter's two factors */
 #define MX_PARAMETER_ADAPTER_B  ".adapter_b"
 
 /* Which parameters of a network learn. All zero: all of them. */
@@ -78,8 +78,8 @@ struct mx_parameters {
     int64_t floats;   /* in the flat buffer, gaps included */
     int64_t decayed;  /* floats at the start of the buffer that learn and are decayed */
     int64_t learned;  /* floats at the start of the buffer that learn */
-    int64_t adapted;  /* floats behind those that are adapted */
-    int64_t discard;  /* floats behind the learned ones in a buffer of gradients */
+    int64_t adapted;  /* floats after those that are adapted */
+    int64_t discard;  /* floats after the learned ones in a buffer of gradients */
     int64_t learning; /* the number of elements that learn */
 };
 

@@ -50,7 +50,7 @@ static struct mx_linear row_of(const struct mx_model_pass *pass, bool encoder)
         .weight = encoder ? at->to_encoder_weight : at->to_decoder_weight, .bias = -1, .in = w, .out = w};
 }
 
-/* One row for each sequence, for products that do not look at neighbours. */
+/* One row for each sequence, for products without context. */
 static struct mx_ragged one_each(const struct mx_model_pass *pass)
 {
     return (struct mx_ragged){.rows = pass->batch->tokens.count};

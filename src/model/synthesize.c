@@ -57,7 +57,7 @@ static bool moves_same(const struct mx_speech_options *a, const struct mx_speech
            a->energy_shift == b->energy_shift;
 }
 
-/* Pitch and energy as the options want them: neighbours that want the same are moved together. */
+/* Applies the options to pitch and energy: neighbours with the same change are moved together. */
 static int sequences_move(const struct mx_model_pass *pass, const struct mx_speech_options *options)
 {
     const struct mx_model *model = pass->model;

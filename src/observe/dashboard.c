@@ -27,10 +27,10 @@
 #include "observe/dashboard_internal.h"
 #include "observe/run.h"
 
-#define NICE          19 /* at most a hundredth or so of a core that others want, too */
+#define NICE          19 /* about a hundredth, at most, of a core that others use, too */
 #define WAIT_MS       100
-#define TICK_MS       250 /* between two looks at the files, and … */
-#define CLIENT_MS     10  /* … so much more for each client: 200 of them get news every 2.25 s */
+#define TICK_MS       250 /* between two polls of the files */
+#define CLIENT_MS     10  /* added for each client: 200 of them get updates every 2.25 s */
 #define PATIENCE_MS   20000
 #define READ_BYTES    ((size_t)4 << 20) /* of metrics.jsonl in a tick */
 #define RUN_MAX       ((size_t)4 << 20) /* bytes of run.json */
@@ -223,7 +223,9 @@ static void *serve(void *context)
     uint64_t due = 0;
     sigset_t pipe;
     sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE); /* to the process it means that nobody reads its messages: a client that goes does not */
+    sigaddset(
+        &pipe,
+        SIGPIPE); /* for the process it means that its output is closed; a client that disconnects must not raise it */
     (void)pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     while (!atomic_load_explicit(&d->stop, memory_order_relaxed)) {

@@ -10,9 +10,9 @@
  *
  * It only reads files of the run folder, in its own thread with the lowest priority there is, and knows nothing about
  * the trainer: the training loop neither waits for it nor sends it anything. Whatever happens to it, training
- * continues. At most MX_DASHBOARD_CLIENTS are served at a time; further ones are asked to come back later (503). The
+ * continues. At most MX_DASHBOARD_CLIENTS are served at a time; further ones get the status 503. The
  * data kept for them is bounded (dashboard_log.h), clients that do not read are dropped, and what they receive is
- * paced, so with more clients each gets news less often instead of taking more of the machine.
+ * paced, so with more clients each gets updates less often, at the same total load.
  *
  * Read-only: GET and HEAD. Requested names never become part of a path: they are compared with the names above, and
  * numbers in them are parsed and printed again. On any address but a loopback one a token is required, as ?token=, as
@@ -41,7 +41,7 @@ struct mx_dashboard_options {
     int patience_ms; /* a client that reads nothing for this long is dropped; 0: 20 s */
 };
 
-/* Takes the port. MX_ERR_USAGE: the address or the token is invalid; MX_ERR_IO: the port is not available;
+/* Binds the port. MX_ERR_USAGE: the address or the token is invalid; MX_ERR_IO: the port is not available;
  * MX_ERR_UNSUPPORTED: built without libmicrohttpd. */
 int mx_dashboard_open(const struct mx_dashboard_options *options, struct mx_dashboard **out);
 /* Serves the run in this folder until the dashboard is closed. */

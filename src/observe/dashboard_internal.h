@@ -17,7 +17,8 @@
 #include "observe/dashboard_log.h"
 #include "observe/follow.h"
 
-#define MX_DASH_CONNECTIONS (MX_DASHBOARD_CLIENTS + 56) /* the additional ones are only told that there are too many */
+#define MX_DASH_CONNECTIONS                                                                                            \
+    (MX_DASHBOARD_CLIENTS + 56) /* the additional ones only receive an error: too many connections */
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -68,8 +69,8 @@ struct mx_dashboard {
     int folder; /* of the run; -1: none */
     struct mx_follow *metrics;
     struct mx_dash_log log;
-    struct timespec run_time; /* of run.json, which is always replaced as a whole … */
-    uint64_t run_inode;       /* … and so is a different file each time */
+    struct timespec run_time; /* of run.json */
+    uint64_t run_inode;       /* of run.json, which is replaced as a whole and so is a different file each time */
     struct mx_dash_blob *run_event;
     uint64_t run_version; /* 0: none yet */
     uint64_t change;      /* grows whenever a new page would show more than the events do */
@@ -80,8 +81,8 @@ struct mx_dashboard {
     struct MHD_Daemon *daemon;
     struct mx_dash_client clients[MX_DASH_CONNECTIONS];
     size_t serving;      /* clients whose request is not completely answered yet, refusals excluded */
-    size_t budget_bytes; /* bytes that all clients together may still get before the next tick, … */
-    int requests;        /* … and requests that may still be answered */
+    size_t budget_bytes; /* bytes that all clients together may still get before the next tick */
+    int requests;        /* requests that may still be answered before it */
     bool closing;
 };
 

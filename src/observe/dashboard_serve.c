@@ -25,22 +25,23 @@
 #include "myxtts/error.h"
 #include "observe/pictures.h"
 
-#define REQUEST_BYTES  ((size_t)16 << 10) /* that a connection may take: its headers, later its share of a body */
-#define ADDRESS_MAX    1024               /* bytes of path and query */
-#define SEND_BYTES     (32 << 10)         /* that the system may hold for a client; it takes twice as much */
-#define BLOCK_BYTES    ((size_t)16 << 10)
-#define BUDGET_BYTES   ((size_t)4 << 20)  /* in a tick, for all clients together: of it so much … */
-#define BUDGET_LEAST   ((size_t)32 << 10) /* … for each, or more where there are few */
-#define REQUESTS       50                 /* answered in a tick */
-#define TIMEOUT_S      40                 /* of the daemon itself, should a client escape the look at each tick */
-#define ASKING_MANY    32                 /* connections that have not been answered: with more of them … */
-#define ASKING_NS      MX_NS_PER_S /* … each has so long to ask, so that nobody can take all places by waiting */
-#define HEARTBEAT_NS   (5 * MX_NS_PER_S) /* without events for so long: a comment, which shows whether it is there */
+#define REQUEST_BYTES ((size_t)16 << 10) /* that a connection may take: its headers, later its share of a body */
+#define ADDRESS_MAX   1024               /* bytes of path and query */
+#define SEND_BYTES    (32 << 10)         /* that the system may hold for a client; it takes twice as much */
+#define BLOCK_BYTES   ((size_t)16 << 10)
+#define BUDGET_BYTES  ((size_t)4 << 20)  /* in a tick, for all clients together */
+#define BUDGET_LEAST  ((size_t)32 << 10) /* of it for each client, or more where there are few */
+#define REQUESTS      50                 /* answered in a tick */
+#define TIMEOUT_S     40                 /* of the daemon itself, should a client escape the check at each tick */
+#define ASKING_MANY   32                 /* unanswered connections above which ASKING_NS applies */
+#define ASKING_NS     MX_NS_PER_S        /* request deadline, so that nobody can occupy all slots by waiting */
+#define HEARTBEAT_NS                                                                                                   \
+    (5 * MX_NS_PER_S) /* without events: a comment is sent, which shows whether the client is still there */
 #define FILE_BYTES_MAX ((off_t)1 << 36)
 
 /* ---- clients ---- */
 
-/* Until a tick finds that it can go on. */
+/* Until a tick finds that it can continue. */
 static void client_suspend(struct mx_dash_client *c)
 {
     c->suspended = true;
@@ -54,7 +55,7 @@ static void client_resume(struct mx_dash_client *c)
     MHD_resume_connection(c->connection);
 }
 
-/* Has it closed the connection? The daemon does not look while it is suspended. */
+/* Has it closed the connection? The daemon does not check while it is suspended. */
 static bool client_gone(const struct mx_dash_client *c)
 {
     char byte;
@@ -190,7 +191,7 @@ static ssize_t body_read(void *context, uint64_t at, char *out, size_t most)
 
 static void header(struct MHD_Response *response, const char *name, const char *value)
 {
-    (void)MHD_add_response_header(response, name, value); /* for want of memory: then the connection fails, too */
+    (void)MHD_add_response_header(response, name, value); /* without memory the connection fails, too */
 }
 
 /* Sends the response and lets go of it. */
@@ -377,7 +378,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     (void)upload;
     (void)upload_bytes;
     if (c != NULL && (c->gone || c->kind != MX_DASH_NEW)) return MHD_NO; /* no second request, no body */
-    if (c != NULL && d->requests <= 0 && !d->closing) {                  /* asked again after the next tick */
+    if (c != NULL && d->requests <= 0 && !d->closing) {                  /* called again after the next tick */
         client_suspend(c);
         return MHD_YES;
     }
@@ -403,7 +404,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return refuse(connection, c, MHD_HTTP_NOT_FOUND, "There is nothing here; the page is at /.\n", NULL, NULL);
 }
 
-/* Addresses are compared as they were sent: what is written with % is none of ours. */
+/* Addresses are compared as they were sent: a path with % never matches. */
 static size_t on_unescape(void *context, struct MHD_Connection *connection, char *text)
 {
     (void)context;

@@ -30,7 +30,7 @@
 #define NARROW     62 /* columns: with fewer a device is one short line */
 #define BAR_LEAST  5
 #define BAR_MOST   40
-#define SILENT_S   60.0 /* without news for longer: the view says so */
+#define SILENT_S   60.0 /* without updates for longer, the view shows it */
 #define CURVE_MOST 14   /* rows */
 #define CURVE_ROWS 8    /* where the rows are not limited */
 
@@ -232,7 +232,7 @@ static void progress_row(const struct mx_view *view, struct line *line)
 
 struct usage {
     double busy, bytes, limit_bytes;  /* of this run */
-    double driver_busy, driver_bytes; /* of the device, as its driver tells */
+    double driver_busy, driver_bytes; /* of the device, as its driver reports */
 };
 
 /* How busy a device is and how full its memory, each with a bar where there is room. */

@@ -32,7 +32,7 @@ static void course_add(struct mx_view_course *course, int64_t step, double value
             course->values[i] = (course->values[2 * i] + course->values[2 * i + 1]) / 2;
         course->count = MX_VIEW_POINTS / 2;
         course->per *= 2;
-        return; /* what was summed up goes on into the next, larger value */
+        return; /* the sum is carried over to the next, larger value */
     }
     course->values[course->count++] = course->sum / (double)course->summed;
     course->sum = 0;

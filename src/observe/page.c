@@ -59,7 +59,7 @@ out:
     return rc;
 }
 
-/* run.json is written whole, but somebody may have edited it: only real JSON reaches the page. */
+/* run.json is written atomically, but may have been edited: only valid JSON reaches the page. */
 static void run_put(const char *data, size_t bytes, struct mx_string *out)
 {
     cJSON *const tree = data == NULL ? NULL : cJSON_ParseWithLength(data, bytes);

@@ -25,8 +25,8 @@
 #include "observe/page.h"
 #include "observe/page_internal.h"
 
-#define SOUND_STEPS   3 /* evaluations whose samples can be heard … */
-#define SOUND_NUMBERS 4 /* … so many of each, at most */
+#define SOUND_STEPS   3 /* evaluations whose samples can be heard */
+#define SOUND_NUMBERS 4 /* samples of each, at most */
 #define PICTURE_STEPS 4
 #define FOLDER        "step-%08" PRId64
 

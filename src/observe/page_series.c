@@ -166,7 +166,7 @@ static void series_put(const struct series *s, struct mx_string *out)
     mx_json_count(out, "per", (int64_t)s->per);
 }
 
-/* ---- evaluations and leaks: a second look at the lines ---- */
+/* ---- evaluations and leaks: a second pass over the lines ---- */
 
 /* What the line has of an evaluation; nothing if it is none that can be read. */
 static void evaluation_put(const char *line, const char *end, struct mx_string *out)

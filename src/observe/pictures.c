@@ -10,8 +10,8 @@
 #include "base/canvas.h"
 #include "myxtts/error.h"
 
-#define FRAME_PIXELS 2 /* wide … */
-#define BAND_PIXELS  3 /* … and high */
+#define FRAME_PIXELS 2 /* width of a frame */
+#define BAND_PIXELS  3 /* height of a band */
 #define WIDTH_MAX    2400
 #define HEIGHT_MIN   240 /* of the alignment */
 #define BACKGROUND   0x14141C

@@ -15,8 +15,8 @@
 
 #include "train/trainer.h"
 
-#define MX_PICTURES_QUIETEST -9.0f /* natural logarithms: black … */
-#define MX_PICTURES_LOUDEST  2.0f  /* … and pale yellow */
+#define MX_PICTURES_QUIETEST -9.0f /* natural logarithm that is black */
+#define MX_PICTURES_LOUDEST  2.0f  /* natural logarithm that is pale yellow */
 #define MX_PICTURES_APART    3.0f
 
 /* The names of the files without their ending, in the order above. */

@@ -23,15 +23,15 @@
 
 #define FILE_MAX    ((size_t)64 << 20) /* of a picture or a sound */
 #define FILES_LEAST 4                  /* that share the limit: so much stays when the oldest goes */
-#define NAMES       100                /* starts within one second at the same step: nobody does that */
+#define NAMES       100                /* starts within one second at the same step: more than enough */
 
 struct mx_tfevents {
     int file;
     char *folder, *path;
     int64_t step;             /* of the newest event */
     uint64_t most_bytes;      /* of all files; 0: no limit */
-    uint64_t file_bytes;      /* of this one … */
-    uint64_t others_bytes;    /* … and of those before it */
+    uint64_t file_bytes;      /* of this file */
+    uint64_t others_bytes;    /* of the files before it */
     struct mx_protobuf bytes; /* whole records that are not in the file yet */
     uint64_t written_ns;      /* when the last ones were */
     bool warned;

@@ -7,7 +7,7 @@
  *
  * With a limit, a start has several files, each of at most a quarter of it, and the oldest are deleted (keep.h).
  *
- * A file that continues after step S tells readers to forget what earlier files have for later steps.
+ * A file that continues after step S makes readers discard what earlier files have for later steps.
  *
  * Events are collected and written together, every MX_TFEVENTS_SECONDS or when there are many, so a step costs a few
  * microseconds. A reader that looks earlier sees only complete records, or a truncated one that it reads again later. A

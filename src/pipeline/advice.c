@@ -74,7 +74,7 @@ static void remedy_format(struct mx_advice *to, enum mx_advice_sentence sentence
 #define FIND(to, sentence, ...)   finding_format(to, sentence, (const double[]){__VA_ARGS__})
 #define REMEDY(to, sentence, ...) remedy_format(to, sentence, (const double[]){__VA_ARGS__})
 
-/* Twice as many batches ahead as now, as far as anyone may ask for them. */
+/* Twice as many batches ahead as now, within the range of the setting. */
 static int32_t twice(int32_t ahead, int32_t most)
 {
     return 2 * ahead < most ? 2 * ahead : most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Advice: which stage holds up the others, by how much, and what would change that; computed from measurements.
+ * Advice: which stage is the bottleneck, by how much, and what would change that; computed from measurements.
  *
  * Limits: reading (loads that mostly wait for a disk) and loading more than 20 % of the work of a batch, transfer more
  * than 15 %, the data device more than 80 % busy, step times that vary by more than 30 %. A stage that is above its limit but for which the model does not wait is
@@ -27,7 +27,7 @@ enum mx_advice_kind {
     MX_ADVICE_VARIATION,
     MX_ADVICE_KINDS
 };
-/* What was measured to be behind it. */
+/* What was measured as its cause. */
 enum mx_advice_cause { MX_CAUSE_DATA, MX_CAUSE_TRANSFER, MX_CAUSE_COMPUTE, MX_CAUSE_MEMORY };
 
 /* "reading", "load", "transfer", "data device", "variation" */
@@ -48,18 +48,18 @@ struct mx_advice_input {
     struct mx_pipeline_stats stats;
     struct mx_pipeline_levels levels;
     bool two_devices;
-    bool load_on_data;  /* load workers run on the data device's cores … */
-    int32_t data_cores; /* … and this is their number; 0: it is not a CPU */
+    bool load_on_data;  /* load workers run on the data device's cores */
+    int32_t data_cores; /* number of the data device's cores; 0: it is not a CPU */
     bool peer;          /* direct copies between the devices */
     double memory[2];   /* share of its limit that each device uses; 0: no limit */
-    /* What the pipeline does not know of the corpus; its owner may fill it in. */
+    /* What the pipeline does not know about the corpus; its owner may fill it in. */
     const char *pack; /* the command that packs it, for a shell; NULL: it is packed, or nothing is known */
     bool uncached;    /* each recording is decoded again in every epoch */
 };
 
 #define MX_ADVICE_PACK_BYTES 320 /* of the command that packs the corpus, at most */
 
-/* Finds everything above its limit, at most one of each kind. Returns how many. A pure function. */
+/* Reports everything above its limit, at most one of each kind. Returns how many. A pure function. */
 int32_t mx_advice_find(const struct mx_advice_input *input, struct mx_advice out[MX_ADVICE_KINDS]);
 /* Collects the figures of a pipeline since its start or the last reset of its statistics. */
 void mx_pipeline_advice_input(struct mx_pipeline *pipeline, struct mx_advice_input *out);

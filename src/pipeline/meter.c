@@ -146,7 +146,7 @@ static void time_add(const struct mx_meter *meter, const int32_t open[ROWS], dou
     if (train && (load || process || transfer)) s->stage_overlap_ns += ns;
 }
 
-/* The edges of a span between two times, behind `count` others; returns how many there are then. */
+/* Appends the edges of a span between two times to `count` others; returns their new number. */
 static uint32_t edges_add(struct mx_meter *meter, uint32_t count, const struct mx_span *span, uint64_t from_ns,
                           uint64_t to_ns)
 {

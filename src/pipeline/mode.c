@@ -161,7 +161,7 @@ static int best_of(const struct mx_mode_request *r, const struct mx_registry *al
     return passed > 0 ? -1 : 0;
 }
 
-/* The best device there is, of the backend asked for if one was; false: there is none. */
+/* The best device there is, of the requested backend if any; false: there is none. */
 static bool best_find(const struct mx_mode_request *r, const struct mx_registry *all, char out[MX_MODE_NAME_BYTES])
 {
     struct mx_backend_status status;
@@ -352,7 +352,7 @@ int mx_mode_select(const struct mx_mode_request *r, struct mx_mode_choice *out)
 
 /* ---- with the devices in view ---- */
 
-/* MX_ERR_NO_DEVICE if the backend asked for cannot be used. */
+/* MX_ERR_NO_DEVICE if the requested backend cannot be used. */
 static int backend_check(const struct mx_mode_request *r, const struct mx_registry *all)
 {
     struct mx_backend_status status;
@@ -367,7 +367,7 @@ static int backend_check(const struct mx_mode_request *r, const struct mx_regist
     return hint_build(r, all, multi, status.hint);
 }
 
-/* The backend that indices mean: that asked for, or the first with a GPU. NULL: there is no GPU. */
+/* The backend that indices refer to: the requested one, or the first with a GPU. NULL: there is no GPU. */
 static const char *backend_of_indices(const struct mx_mode_request *r, const struct mx_registry *all)
 {
     struct mx_backend_status status;
@@ -441,7 +441,7 @@ static void pair_check(const struct mx_mode_request *r, const struct mx_registry
         list_add(why, "data and model device are both %s", c->names[0]);
 }
 
-/* Of the two devices asked for, the one that is there, the model device first; otherwise the best. */
+/* Of the two requested devices, the one that exists, the model device first; otherwise the best. */
 static bool one_find(const struct mx_mode_request *r, const struct mx_registry *all, const struct mx_mode_choice *asked,
                      char out[MX_MODE_NAME_BYTES])
 {
@@ -551,7 +551,7 @@ int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_
         rc = mx_registry_open(backends, &wanted, out);
         if (rc != MX_ERR_NO_DEVICE) return rc;
     }
-    /* Something is not there, contradicts itself or was left to us: only now everything is looked at. */
+    /* Something is missing, contradictory or left to the default: only now all devices are listed. */
     const struct mx_error first = *mx_error_last();
     const bool refused = rc < 0;
     rc = mx_registry_open(backends, &everything, &all);

@@ -9,7 +9,7 @@
  * first device of the requested backend. Indices without a backend mean GPUs: those of CUDA, or of OpenCL if CUDA has
  * none. CPU devices take part in Multi-GPU Mode only if they are requested, by backend or by name.
  *
- * A GPU that is there and cannot be used is an error where the CPU would be the best: the user decides.
+ * If the best device would be the CPU only because a GPU cannot be used, that is an error: the user decides.
  *
  * Everything else is an error that lists the available devices and a command line that would work. There is no fallback
  * unless it was allowed; then the choice says why there is one device instead of two.
@@ -32,7 +32,7 @@ const char *mx_mode_name(enum mx_mode mode); /* "Single-GPU Buffered Mode", "Mul
 struct mx_mode_request {
     const char *command;                    /* how command lines in hints begin: "myxtts train" */
     const char *backend;                    /* "cuda", …; NULL or "auto": not said */
-    const char *device;                     /* the one that does everything: "cpu:0"; NULL: not given */
+    const char *device;                     /* the only device: "cpu:0"; NULL: not given */
     const char *data_device, *model_device; /* "cuda:2"; NULL: not said */
     int data_gpu, model_gpu;                /* indices in the backend; negative: not given */
     int cpu_devices;                        /* logical CPU devices */

@@ -14,9 +14,9 @@
  * Host slots in use: one for each loaded batch that may wait and one for each active worker, of however many there are. Data slots in use: one for
  * each prepared batch that may wait and, on one device, one for each batch that may be held. Never more than there are.
  *
- * Why nothing waits forever: let n be the batch that the caller waits for. All batches before it were taken, so they
+ * Liveness: let n be the batch that the caller waits for. All batches before it were taken, so they
  * have been loaded, processed and moved: processed ≥ n and moved ≥ n, and with at least one slot in use in each ring
- * there is room for n in the host and the data ring. Fewer than `held` are held, so n < given + held < given + slots of
+ * there is a free slot for n in the host ring and in the data ring. Fewer than `held` are held, so n < given + held < given + slots of
  * the last ring: there is room for n in that one too. Numbers are drawn in order by at least one active worker, so n
  * was drawn before anything that could occupy that worker. Each stage then has n next (batches before n have passed it,
  * and stages work in order), and a stage never waits on its condition while it has something in flight: it completes
@@ -73,8 +73,8 @@ struct mx_pipeline_stage {
     bool started;
     uint64_t opened, submitted, done;
     uint64_t open_ns[MX_PIPELINE_DEPTH];            /* when batch n was about to be submitted: its span begins later */
-    struct mx_thread_clock clock;                   /* of its thread, which alone uses it … */
-    struct mx_thread_time times[MX_PIPELINE_DEPTH]; /* … for what it did for batch n so far */
+    struct mx_thread_clock clock;                   /* of its thread, which alone uses it */
+    struct mx_thread_time times[MX_PIPELINE_DEPTH]; /* of the work for batch n so far, by that clock */
     struct mx_pipeline_wait wait;
 };
 
@@ -102,7 +102,7 @@ struct mx_pipeline {
 
     /* lock protects everything below, the counters and waits of workers and stages, and the ownership of slots: the
      * work functions and everything that blocks on a device are called without the lock, by the thread that owns the
-     * slots according to the counters. It is held while events are asked for their times, which never blocks; no
+     * slots according to the counters. It is held while events are queried for their times, which never blocks; no
      * backend calls back, so it comes before their locks. Each condition has one kind of waiter: `room` has the
      * active workers, `active` the others, `changed` of each stage its thread, `arrived` the caller. */
     pthread_mutex_t lock;
@@ -122,8 +122,8 @@ struct mx_pipeline {
     struct mx_thread_time worked; /* by the caller since the last give, without waiting for batches */
     uint64_t steps, stepped;      /* steps ended; batches given then */
     uint64_t start_ns, first_ns;  /* when it was made; when the first batch had arrived, 0: not yet */
-    bool resting;                 /* since the last take … */
-    uint64_t rest_ns;             /* … since this time; 0: it is over. Nothing is measured meanwhile */
+    bool resting;                 /* since the last take */
+    uint64_t rest_ns;             /* when that began; 0: it is over. Nothing is measured while resting */
     struct mx_meter meter;
     struct mx_span *open; /* [meter.open_limit]: pieces of work on their way to the meter */
     struct mx_tune tune;

@@ -331,7 +331,7 @@ static void *worker_run(void *context)
         mx_pipeline_wait_end(p, MX_STAGE_LOAD, &worker->wait);
     }
     pthread_mutex_unlock(&p->lock);
-    mx_thread_clock_close(&worker->clock); /* it loads nothing any more, so nobody reads it */
+    mx_thread_clock_close(&worker->clock); /* it loads nothing any more, so no thread reads it */
     return NULL;
 }
 

@@ -17,7 +17,7 @@
 #include "pipeline/pipeline_internal.h"
 
 #define STALL_SECONDS_DEFAULT 10.0
-#define LOOK_NS               UINT64_C(100000000) /* between two looks at `interrupted` */
+#define LOOK_NS               UINT64_C(100000000) /* between two polls of `interrupted` */
 #define WHAT_BYTES            384
 
 static struct mx_pipeline_train *train_of(const struct mx_pipeline *p, uint64_t number)
@@ -206,7 +206,7 @@ static uint64_t dry_since(struct mx_pipeline *p)
     return dry_ns > p->wait.since_ns ? dry_ns : p->wait.since_ns;
 }
 
-/* The first batch is waited for from the start of the pipeline on, whether or not the caller asks for it yet. */
+/* The wait for the first batch counts from the start of the pipeline, even before the caller requests it. */
 static uint64_t first_since(const struct mx_pipeline *p)
 {
     return p->start_ns > p->meter.since_ns ? p->start_ns : p->meter.since_ns;

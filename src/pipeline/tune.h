@@ -2,14 +2,14 @@
  *
  * Tuning: decides from recent measurements of the stages how many workers and slots should be used next, and why.
  *
- * A pure function of its figures and its earlier decisions; the pipeline asks it a few times in the first steps
- * (mx_tune_steps) and then every MX_TUNE_WATCH steps until the end, and applies its decision. In between it lets it look
- * every MX_TUNE_LOOK steps, for the one thing that cannot wait: a disk that has become slow. All workers and slots it
+ * A pure function of its figures and its earlier decisions; the pipeline calls it a few times in the first steps
+ * (mx_tune_steps) and then every MX_TUNE_WATCH steps until the end, and applies its decision. In between, every
+ * MX_TUNE_LOOK steps, it checks for the one thing that cannot wait: a disk that has become slow. All workers and slots it
  * may use are allocated beforehand, so it never needs more memory. It does not change a number that the user gave:
  * there `least` equals the limit.
  *
  *     process waits for loading                  → as many workers as would hide a load behind the slowest other stage,
- *                                                  as far as there are cores for the CPU time of their loads: one that
+ *                                                  within the cores that the CPU time of their loads needs: one that
  *                                                  waits for a disk needs no core. If that is not faster next time, back
  *                                                  again, and no more of that until the flow was calm for a while, or
  *                                                  loads take twice as long
@@ -33,17 +33,17 @@
 #define MX_TUNE_UNEVEN    1.0  /* loads are uneven if deviation/mean is above this */
 #define MX_TUNE_BLOCKED   0.5  /* share of a load from which on it is the disk that is waited for */
 #define MX_TUNE_ALARM     0.2  /* share of time that process waits for loading if the disk has become slow */
-#define MX_TUNE_MARGIN    1.25 /* this many times the workers that would hide a load are started: disks vary … */
-#define MX_TUNE_SPARE     2.0  /* … and some are stopped once there are this many times what is needed */
+#define MX_TUNE_MARGIN    1.25 /* this many times the workers that would hide a load are started: disks vary */
+#define MX_TUNE_SPARE     2.0  /* some are stopped once there are this many times what is needed */
 
 /* It is asked after these numbers of steps; the last one settles. The first MX_TUNE_WARM steps do not count. */
 #define MX_TUNE_WARM   1
 #define MX_TUNE_ROUNDS 4
 extern const uint64_t mx_tune_steps[MX_TUNE_ROUNDS];
 #define MX_TUNE_LOOK      4   /* steps between two looks */
-#define MX_TUNE_WATCH     32  /* steps between two later rounds … */
-#define MX_TUNE_CALM      4   /* … of which this many in a row must be calm before anything is given back … */
-#define MX_TUNE_CALM_MOST 256 /* … or this many, after it had to be taken back repeatedly */
+#define MX_TUNE_WATCH     32  /* steps between two later rounds */
+#define MX_TUNE_CALM      4   /* calm rounds in a row before anything is released */
+#define MX_TUNE_CALM_MOST 256 /* the same after it had to be reclaimed repeatedly */
 
 /* Figures for the time since the last call. Shares are of wall time. */
 struct mx_tune_figures {
@@ -62,7 +62,7 @@ struct mx_tune {
     /* its own: */
     int32_t before_workers; /* the last change, if `raised` … */
     double before_period_ns;
-    double batches;      /* … and how many have been trained on since */
+    double batches;      /* batches trained on since */
     bool raised, behind; /* process waited for loading in the last round, too */
     bool workers_final;
     double final_load_ns;   /* how long loads took then */

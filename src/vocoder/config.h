@@ -89,7 +89,7 @@ void mx_vocoder_losses_finish(struct mx_vocoder_losses *losses, const struct mx_
 #define MX_VOCODER_BURST_BANDS  8
 #define MX_VOCODER_BURST_BEFORE (MX_VOCODER_BURST_PARTS / 2) /* short frames of frame 0 that lie before the sound */
 #define MX_VOCODER_BURST        (MX_VOCODER_BURST_PARTS * MX_VOCODER_BURST_BANDS)
-/* Its recipe: as the other one, but for bands, fft_size and hop. (No pitch is computed with it.) */
+/* Its recipe: like the other one, except bands, fft_size and hop. (No pitch is computed with it.) */
 struct mx_recipe mx_vocoder_burst_recipe(const struct mx_recipe *recipe);
 
 struct mx_vocoder_config {

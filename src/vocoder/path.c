@@ -46,7 +46,8 @@ static void classes_weigh(struct mx_path *p, int slot, const float *logits, int3
     }
 }
 
-/* score: those of the frame before become those of arriving at each class; from: whence. */
+/* One step of the Viterbi search. score: of the previous frame, becomes that of arriving at each class; from: the class
+ * before each. */
 static void steps_score(int32_t score[CLASSES], uint8_t from[CLASSES])
 {
     int32_t above[CLASSES];
@@ -130,7 +131,7 @@ static void frame_complete(struct mx_path *p, double here, double next)
     p->track.phase[t] = (float)p->phase;
 }
 
-/* ln Hz of an unvoiced frame; frames up to `chosen` may be looked at. */
+/* ln Hz of an unvoiced frame; frames up to `chosen` may be read. */
 static double gap_fill(const struct mx_path *p, int64_t t)
 {
     const float *const gate = p->track.gate;

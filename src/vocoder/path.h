@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From the classes of pitch that the vocoder's network predicts to one pitch, gate and phase for each frame. Plain C on
+ * A Viterbi search through the classes of pitch that the vocoder's network predicts, for one pitch, gate and phase for each frame. Plain C on
  * the host, frame after frame, with a bounded look-ahead: a frame depends on all frames before it and on at most
- * MX_PATH_REACH behind it, so it comes out the same however the frames arrive.
+ * MX_PATH_REACH after it, so the result does not depend on how the frames arrive.
  *
  * With q the probabilities of the classes of pitch among themselves and v that of being voiced, the path goes through
  * the classes that maximise Σ_t (v ln(q + 1e-6)) - 0.15 · (steps between neighbouring frames, of which at most 40
@@ -59,12 +59,12 @@ struct mx_path {
     struct mx_path_track track;
     double rate, hop;
     double centre;     /* mx_path_centre */
-    int64_t pushed;    /* frames whose logits are known … */
-    int64_t chosen;    /* … whose class is chosen … */
-    int64_t measured;  /* … whose measured pitch is known, also where it is interpolated … */
-    int64_t ready;     /* … that are complete in the track */
-    int64_t voiced;    /* the last measured one that is voiced; -1: none yet … */
-    double voiced_log; /* … and its ln Hz */
+    int64_t pushed;    /* frames whose logits are known */
+    int64_t chosen;    /* frames whose class is chosen */
+    int64_t measured;  /* frames whose measured pitch is known, also where it is interpolated */
+    int64_t ready;     /* frames that are complete in the track */
+    int64_t voiced;    /* the last measured frame that is voiced; -1: none yet */
+    double voiced_log; /* ln Hz of that frame */
     double last_log;   /* ln Hz of the last measured frame */
     double phase;
     int32_t score[MX_VOCODER_CLASSES]; /* of the best path to each class, less that to the best class */
@@ -76,9 +76,9 @@ struct mx_path {
 
 /* Begins an utterance; the track has room for its frames. */
 void mx_path_begin(struct mx_path *path, const struct mx_recipe *recipe, struct mx_path_track track);
-/* The logits [rows, MX_VOCODER_CLASSES + 1] of the next frames. Completes all frames that can be. */
+/* Adds the logits [rows, MX_VOCODER_CLASSES + 1] of the next frames, and completes all frames that it can. */
 void mx_path_push(struct mx_path *path, const float *logits, int64_t rows);
-/* There are no more frames: completes the rest. */
+/* Ends the utterance: completes the remaining frames. */
 void mx_path_end(struct mx_path *path);
 
 #endif

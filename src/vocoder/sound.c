@@ -139,7 +139,7 @@ double mx_sound_contrast(const struct mx_sound *s)
 
 /* ---- memory: counted and taken by the same functions ---- */
 
-/* An utterance is one block of noise for Griffin–Lim; for the vocoder there is one behind each frame. */
+/* An utterance is one block of noise for Griffin–Lim; for the vocoder there is one after each frame. */
 static uint64_t blocks_of(const struct mx_sound_options *o)
 {
     return o->vocoder != NULL ? (uint64_t)o->frames_max : (uint64_t)o->utterances_max;
@@ -509,7 +509,7 @@ out:
     return rc;
 }
 
-/* What the rounds have smeared over a frame, before a burst and behind it, is taken away: the short frames of the sound
+/* What the rounds have smeared over a frame, before and after a burst, is removed: the short frames of the sound
  * in AUDIO are lowered to the short mel. */
 static int attenuate(struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_batch *b)
 {

@@ -2,7 +2,7 @@
  *
  * From log-mel to sound, on a device. MODEL.md ("Sound") has every formula.
  *
- * There are two ways, behind one interface. They differ in the magnitudes of all bins and in the phases they begin with:
+ * There are two implementations of one interface. They differ in the magnitudes of all bins and in the phases they begin with:
  *
  *   griffin-lim   magnitudes by an approximate inverse of the mel (operation mel_inverse), phases of white noise; needs
  *                 no training
@@ -25,9 +25,9 @@
  *
  * An utterance of f frames becomes (f - 1) · hop samples, since the first and the last frame are centred on its ends; a
  * single frame becomes hop/2. Their frames are again f. The level of the sound is that of the mel, and nothing is
- * clipped here: speech/wav.h takes care of that when it stores integers.
+ * clipped here; speech/wav.h does that when it stores integers.
  *
- * Memory: a maker has a fixed capacity and owns all buffers, charged to the budget owner "waveform", those of the
+ * Memory: a vocoder instance has a fixed capacity and owns all buffers, charged to the budget owner "waveform", those of the
  * vocoder's network included; it borrows the weights. Nothing is allocated after mx_sound_create. Results
  * belong to it and are valid until the next call. Threads: one at a time, the one that uses the stream.
  */
@@ -51,14 +51,14 @@
 #define MX_SOUND_GRIFFIN_PROJECTIONS 4
 #define MX_SOUND_VOCODER_ROUNDS      8
 #define MX_SOUND_VOCODER_PROJECTIONS 2
-/* The magnitudes of a vocoder get that much of the texture of the source (operation texture): no network knows where
- * exactly each harmonic lies, and the pulses of low voices would be smeared by magnitudes that do not have them. */
+/* The share of the source's texture (operation texture) in the magnitudes of a vocoder: no network knows exactly
+ * where each harmonic lies, and the pulses of low voices would be smeared by magnitudes that do not have them. */
 #define MX_SOUND_VOCODER_TEXTURE 0.3
 /* With a vocoder and a mel that a network predicted: such a mel is smooth, and the vocoder restores what it lacks, which
  * a projection would take away again. */
 #define MX_SOUND_SPOKEN_PROJECTIONS 0
-/* … and, also without a vocoder, its bands move that much further from their means: a network that predicts a mel says
- * what is likely, which is less than what happens. */
+/* With or without a vocoder, its bands move this much further from their means, because a network predicts averages,
+ * which vary less than speech. */
 #define MX_SOUND_SPOKEN_CONTRAST 1.25
 
 struct mx_sound;
@@ -68,8 +68,8 @@ struct mx_sound_options {
     double mean, deviation;         /* of the checkpoint; 0 and 1: mel is not normalised */
     /* The vocoder; NULL: Griffin–Lim. Copied; its mel_mean and mel_deviation are replaced by those above. */
     const struct mx_vocoder_config *vocoder;
-    struct mx_slice parameters; /* the vocoder's weights, on the device … */
-    struct mx_slice frozen;     /* … but for those that are frozen; no buffer: those, too */
+    struct mx_slice parameters; /* the vocoder's weights, on the device */
+    struct mx_slice frozen;     /* the frozen ones, if they are elsewhere; no buffer: `parameters` has all */
     int rounds;                 /* MX_SOUND_USUAL, or up to MX_SOUND_ROUNDS_MAX, at least 1 without a vocoder */
     int projections;            /* MX_SOUND_USUAL, or 0 … MX_SOUND_PROJECTIONS_MAX, after the rounds */
     double texture;             /* MX_SOUND_USUAL, or 0 … MX_SOUND_TEXTURE_MAX; without a vocoder 0 */
@@ -91,7 +91,7 @@ struct mx_sound_options {
                                .contrast = MX_SOUND_USUAL,                                                             \
                                .momentum = MX_SOUND_MOMENTUM})
 
-/* Of a maker; mx_sound_create allocates exactly that. */
+/* Of an instance; mx_sound_create allocates exactly that. */
 struct mx_sound_memory_plan {
     uint64_t device_bytes, host_bytes;
 };
@@ -111,7 +111,7 @@ double mx_sound_contrast(const struct mx_sound *sound);
  * `gain` > 0 is the factor that would bring it there. From now on the mel is raised by it, and the sound lowered
  * again. */
 void mx_sound_gain_set(struct mx_sound *sound, double gain);
-/* The noise of what is made or begun from now on. */
+/* The seed of the noise, from the next call on. */
 void mx_sound_seed_set(struct mx_sound *sound, uint64_t seed);
 /* What is added to each frame of a predicted mel, normalised like it, from now on: [bands], copied; NULL: nothing. Not while
  * a stream is under way. MX_ERR_ARGUMENT if the mel is not `predicted`. */
@@ -130,10 +130,10 @@ struct mx_sound_audio {
 int mx_sound_make(struct mx_sound *sound, struct mx_stream *stream, struct mx_slice mel, const int32_t *frame_offsets,
                   int32_t count, struct mx_sound_audio *out);
 
-/* Frames before and behind a piece of a stream that its sound needs, too. */
+/* Context frames that the sound of a piece of a stream needs on each side. */
 int32_t mx_sound_margin(const struct mx_sound *sound);
-/* Begins a stream of one utterance: mel [frames, bands] stays on the device until the last piece is made. Its maker must
- * have a vocoder and `stream`; mx_sound_make ends the stream. */
+/* Begins a stream of one utterance: mel [frames, bands] stays on the device until the last piece is made. It needs
+ * a vocoder and `stream`; mx_sound_make ends the stream. */
 int mx_sound_stream_begin(struct mx_sound *sound, struct mx_slice mel, int64_t frames);
 /* The next `frames` · hop samples, or all that are left, in *audio; *count is 0 after the last. Waits for the result. */
 int mx_sound_stream_next(struct mx_sound *sound, struct mx_stream *stream, int64_t frames, float **audio,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/vocoder/sound*.c: the maker, its memory, and the steps that batches and streams share.
+ * Private to src/vocoder/sound*.c: the instance, its memory, and the steps that batches and streams share.
  */
 #ifndef MX_VOCODER_SOUND_INTERNAL_H
 #define MX_VOCODER_SOUND_INTERNAL_H
@@ -9,11 +9,11 @@
 #include "vocoder/sound.h"
 #include "vocoder/sound_numbers.h"
 
-/* Frames that the network sees at once, without those beside them: its memory does not grow with the sound. */
+/* Frames that the network processes at once, without their context: its memory does not grow with the sound. */
 #define MX_SOUND_PIECE 512
 
 /* The pieces of the device's buffer. LEVEL: log magnitudes of a stream, whose windows have MAGNITUDE; otherwise they
- * are the same. MEANS of the bands of each utterance, COLOUR of all, and MEL: with both. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL what the network says of them. BLOCKS: offsets of noise, a block of it between each two frames. */
+ * are the same. MEANS of the bands of each utterance, COLOUR of all, and MEL: with both. SHORT_…: of the short frames (vocoder/config.h), SHORT_MEL their predicted mel. BLOCKS: offsets of noise, a block of it between each two frames. */
 enum mx_sound_piece {
     MX_SOUND_TABLES,
     MX_SOUND_PLACES,
@@ -147,14 +147,14 @@ int mx_sound_match(struct mx_sound *s, struct mx_stream *stream, const struct mx
 int mx_sound_contrast_add(struct mx_sound *s, struct mx_stream *stream, int32_t count, struct mx_slice *mel);
 
 /* ---- sound_start.c ---- */
-/* Frames beside a frame that the network looks at. */
+/* Context frames of the network on each side of a frame. */
 int32_t mx_sound_reach(const struct mx_vocoder_config *config);
 /* An utterance whose sound is to be made. */
 struct mx_sound_utterance {
     struct mx_slice mel;
     int64_t frames;
     struct mx_slice level;     /* [frames, bins] */
-    struct mx_slice short_mel; /* [short frames, MX_VOCODER_BURST_BANDS]; one row more is written behind them */
+    struct mx_slice short_mel; /* [short frames, MX_VOCODER_BURST_BANDS]; one more row is written after them */
 };
 /* Predicts frames [from, to) of an utterance, at most MX_SOUND_PIECE of them, in order: their log magnitudes go to
  * `level`, their short frames to `short_mel` and their pitch into the path. Waits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The numbers behind a sound: those that both our own maker (sound.h) and graphs that make the same sound elsewhere
- * (export/) need. MODEL.md ("Sound") says what they do.
+ * The constants of a sound: those that both our own vocoder (sound.h) and graphs that compute the same sound elsewhere
+ * (export/) need. MODEL.md ("Sound") describes them.
  *
  * Plain values only.
  */
@@ -12,19 +12,20 @@
 
 #include "features/recipe.h"
 
-#define MX_SOUND_LEAST_WEIGHT    1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
-#define MX_SOUND_PROJECT_ROUNDS  2 /* of mel_project in a projection: the second sees what the first did to neighbours */
-#define MX_SOUND_PROJECT_LIMIT   2    /* nepers of a round: a band that has next to nothing is not blown up to noise */
-#define MX_SOUND_MATCH_ROUNDS    4    /* of mel_project on the magnitudes of the network, if there are projections */
-#define MX_SOUND_ATTENUATE_LIMIT 3    /* nepers by which a short frame is lowered at most; none is raised */
-#define MX_SOUND_NOISE_TO_ONE    1e4f /* noise is added to a constant, which then does not count */
-#define MX_SOUND_NOISE_STREAM    0x57 /* one for all, so that an utterance does not depend on its place */
-#define MX_SOUND_LIMIT_HZ        9500.0f /* harmonics fade out towards this frequency … */
-#define MX_SOUND_FADE_HZ         300.0f  /* … over this much */
+#define MX_SOUND_LEAST_WEIGHT 1e-4f /* of a sample: beyond the last frame's centre the windows fade out */
+#define MX_SOUND_PROJECT_ROUNDS                                                                                        \
+    2 /* of mel_project in a projection: the second corrects what the first changed in neighbouring bands */
+#define MX_SOUND_PROJECT_LIMIT   2       /* nepers of a round: a band with almost no energy is not amplified to noise */
+#define MX_SOUND_MATCH_ROUNDS    4       /* of mel_project on the magnitudes of the network, if there are projections */
+#define MX_SOUND_ATTENUATE_LIMIT 3       /* nepers by which a short frame is lowered at most; none is raised */
+#define MX_SOUND_NOISE_TO_ONE    1e4f    /* noise is added to a constant, which then does not count */
+#define MX_SOUND_NOISE_STREAM    0x57    /* one for all, so that an utterance does not depend on its place */
+#define MX_SOUND_LIMIT_HZ        9500.0f /* harmonics fade out towards this frequency */
+#define MX_SOUND_FADE_HZ         300.0f  /* width of that fade */
 #define MX_SOUND_TEXTURE_REACH   12      /* bins: more than half the distance of two harmonics at 500 Hz */
 #define MX_SOUND_TEXTURE_LEAST   0.1f    /* a bin between harmonics is not lowered further than to this */
 
-/* The random stream of the noise behind a frame, with a vocoder. */
+/* The random stream of the noise after a frame, with a vocoder. */
 static inline int64_t mx_sound_noise_stream(int64_t frame)
 {
     return (int64_t)MX_SOUND_NOISE_STREAM << 32 | frame;

@@ -82,7 +82,7 @@ void mx_sound_gain_fill(const struct mx_recipe *recipe, float *gain)
 }
 
 /* Of the short frames that belong to frames [from, to), whose prediction begins at `burst`. Those before the sound are
- * left out. A single frame has one more behind it, because the sound is half a hop long: the last one stands for it. */
+ * left out. A single frame has one more after it, because the sound is half a hop long: the last one stands for it. */
 static int shorts_copy(const struct mx_sound *s, struct mx_stream *stream, const struct mx_sound_utterance *u,
                        int64_t from, int64_t to, struct mx_slice burst)
 {

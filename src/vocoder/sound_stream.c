@@ -68,7 +68,7 @@ int mx_sound_stream_next(struct mx_sound *s, struct mx_stream *stream, int64_t f
         return MX_FAIL(MX_ERR_ARGUMENT, "ask for 1 frame or more", "a piece of %lld frames is no sound",
                        (long long)frames);
     if (left <= 0) return 0;
-    const int64_t end = frames < all - begin ? begin + frames : all; /* the last frame has no sound behind it */
+    const int64_t end = frames < all - begin ? begin + frames : all; /* the last frame has no sound after it */
     if (!s->stream.contrasted) {
         s->frames[0] = 0;
         s->frames[1] = (int32_t)all;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The network of the vocoder: from the mel of a frame and its neighbours to the log magnitudes of all bins, the
- * pitch, and the coarse mel of shorter frames. MODEL.md describes it exactly. (The sound that is made of both is not its business.)
+ * pitch, and the coarse mel of shorter frames. MODEL.md describes it exactly. (The sound is computed in sound.h.)
  *
  * It is built like the acoustic network (model/model.h) from the same table of parameters and the same layers, on
  * operations only, so it runs on any device. All calls queue work on the given stream and return; only
- * mx_vocoder_create waits. Nothing is allocated after it. What comes out for a sequence does not depend on its
+ * mx_vocoder_create waits. Nothing is allocated after it. The result for a sequence does not depend on its
  * neighbours in the batch, bit for bit.
  *
  * Memory: a vocoder owns its activations and tables, in one buffer. The flat buffers of parameters and gradients

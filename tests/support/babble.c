@@ -203,9 +203,9 @@ void babble_cut(struct babble *babble, double begin, double end)
 void clinic_open(struct clinic *clinic, uint32_t speakers)
 {
     memset(clinic, 0, sizeof *clinic);
-    assert_int_equal(mx_doctor_meter_create(&clinic->ear), 0);
+    assert_int_equal(mx_doctor_meter_create(&clinic->meter), 0);
     assert_int_equal(mx_audio_reader_create(&clinic->reader), 0);
-    const struct mx_check_listener listener = mx_doctor_meter_listener(clinic->ear);
+    const struct mx_check_listener listener = mx_doctor_meter_listener(clinic->meter);
     assert_int_equal(listener.begin(listener.context, CLINIC_ROWS), 0);
     clinic->manifest.utterances = clinic->utterances;
     clinic->manifest.speaker_count = clinic->report.speaker_count = speakers;
@@ -215,7 +215,7 @@ void clinic_open(struct clinic *clinic, uint32_t speakers)
 
 void clinic_close(struct clinic *clinic)
 {
-    mx_doctor_meter_destroy(clinic->ear);
+    mx_doctor_meter_destroy(clinic->meter);
     mx_audio_reader_destroy(clinic->reader);
 }
 
@@ -223,7 +223,7 @@ const struct mx_doctor_sound *clinic_hear(struct clinic *clinic, struct babble *
 {
     const uint32_t row = clinic->manifest.utterance_count++;
     const struct mx_audio_options options = MX_AUDIO_OPTIONS_DEFAULT;
-    const struct mx_check_listener listener = mx_doctor_meter_listener(clinic->ear);
+    const struct mx_check_listener listener = mx_doctor_meter_listener(clinic->meter);
     struct mx_row heard = {0};
     assert_true(row < CLINIC_ROWS);
     snprintf(clinic->ids[row], sizeof clinic->ids[row], "r%u", row % 1000);
@@ -236,5 +236,5 @@ const struct mx_doctor_sound *clinic_hear(struct clinic *clinic, struct babble *
     heard.whole = mx_audio_whole(clinic->reader, &heard.whole_count);
     assert_int_equal(listener.hear(listener.context, 0, row, &heard), 0);
     babble_release(babble);
-    return &mx_doctor_meter_sounds(clinic->ear)[row];
+    return &mx_doctor_meter_sounds(clinic->meter)[row];
 }

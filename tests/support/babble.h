@@ -43,7 +43,7 @@ void babble_cut(struct babble *babble, double begin, double end); /* seconds tak
 #define CLINIC_ROWS 64
 
 struct clinic {
-    struct mx_doctor_meter *ear;
+    struct mx_doctor_meter *meter;
     struct mx_audio_reader *reader;
     struct mx_manifest manifest;
     struct mx_check_report report;

@@ -100,17 +100,17 @@ static void tables_json(cJSON *root, const struct mx_doctor *doctor, int *failur
     }
 }
 
-int mx_command_check_json(const struct mx_command_check_report *told)
+int mx_command_check_json(const struct mx_command_check_report *full)
 {
-    const struct mx_check_report *const report = &told->doctor->report;
+    const struct mx_check_report *const report = &full->doctor->report;
     int failures = 0;
     cJSON *const root = cJSON_CreateObject();
-    mx_command_json_check(cJSON_AddStringToObject(root, "corpus", told->path), &failures);
+    mx_command_json_check(cJSON_AddStringToObject(root, "corpus", full->path), &failures);
     manifest_json(root, report->manifest, &failures);
     mx_command_json_check(cJSON_AddNumberToObject(root, "rows", report->rows), &failures);
     mx_command_json_check(cJSON_AddNumberToObject(root, "good", report->good), &failures);
     mx_command_json_check(cJSON_AddNumberToObject(root, "rejected", report->rejected), &failures);
-    mx_command_json_check(cJSON_AddStringToObject(root, "rejects_file", told->rejects), &failures);
+    mx_command_json_check(cJSON_AddStringToObject(root, "rejects_file", full->rejects), &failures);
     mx_command_json_check(cJSON_AddNumberToObject(root, "training", report->training), &failures);
     mx_command_json_check(cJSON_AddNumberToObject(root, "validation", report->validation), &failures);
     mx_command_json_check(cJSON_AddNumberToObject(root, "seconds", report->seconds), &failures);
@@ -120,8 +120,8 @@ int mx_command_check_json(const struct mx_command_check_report *told)
     mx_command_json_check(cJSON_AddNumberToObject(rate, "most", report->rate.most), &failures);
     histogram_json(root, "durations", &report->durations, &failures);
     histogram_json(root, "lengths", &report->lengths, &failures);
-    tables_json(root, told->doctor, &failures);
-    mx_command_check_json_doctor(root, told, &failures);
+    tables_json(root, full->doctor, &failures);
+    mx_command_check_json_doctor(root, full, &failures);
     const int rc = mx_command_json(root, failures, NULL);
     cJSON_Delete(root);
     return rc;

@@ -62,11 +62,11 @@ static void speakers_print(const struct mx_check_report *report, const struct mx
         printf("  … and %" PRIu32 " more; --json lists all\n", report->speaker_count - SPEAKERS_SHOWN);
 }
 
-void mx_command_check_print(const struct mx_command_check_report *told)
+void mx_command_check_print(const struct mx_command_check_report *full)
 {
-    const struct mx_check_report *const report = &told->doctor->report;
+    const struct mx_check_report *const report = &full->doctor->report;
     char name[MX_SYMBOL_NAME_BYTES], plain[MX_COMMAND_PLAIN_BYTES];
-    printf("%s\n", mx_string_plain(plain, sizeof plain, told->path));
+    printf("%s\n", mx_string_plain(plain, sizeof plain, full->path));
     for (uint32_t i = 0; i < report->manifest->source_count; i++) {
         const struct mx_manifest_source *const source = &report->manifest->sources[i];
         printf("  manifest   %s: %s (%s), %" PRIu32 " rows\n", mx_string_plain(plain, sizeof plain, source->path),
@@ -89,12 +89,12 @@ void mx_command_check_print(const struct mx_command_check_report *told)
     if (report->good > 0) {
         histogram_print("Duration", "seconds", &report->durations, 1);
         histogram_print("Text", "characters", &report->lengths, 0);
-        speakers_print(report, &told->doctor->people);
+        speakers_print(report, &full->doctor->people);
         printf("\nSymbols: %" PRIu32 "\n", report->symbol_count);
         for (uint32_t i = 0; i < report->symbol_count; i++) {
             printf("  %s %-8" PRIu64, mx_symbol_name(report->symbols[i].code, name), report->symbols[i].count);
             if (i % SYMBOL_COLUMNS == SYMBOL_COLUMNS - 1 || i + 1 == report->symbol_count) printf("\n");
         }
     }
-    mx_command_check_print_doctor(told);
+    mx_command_check_print_doctor(full);
 }

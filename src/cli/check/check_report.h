@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `myxtts check` tells: the report on the terminal (check_print.c, check_print_doctor.c) and as JSON (check_json.c,
+ * The output of `myxtts check`: the report on the terminal (check_print.c, check_print_doctor.c) and as JSON (check_json.c,
  * check_json_doctor.c).
  *
  * Memory: everything is borrowed.

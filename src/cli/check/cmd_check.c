@@ -190,21 +190,21 @@ static int lists_place(const struct values *values, const struct mx_doctor *doct
     return *suspects == NULL ? MX_ERR_NO_MEMORY : 0;
 }
 
-/* Lists and page. The rest of the report is worth having even if one cannot be written: it was told before. */
-static int files_write(const struct values *values, const struct mx_command_check_report *told, const atomic_bool *stop)
+/* Lists and page, after the rest of the report, which is worth having even if one of them cannot be written. */
+static int files_write(const struct values *values, const struct mx_command_check_report *full, const atomic_bool *stop)
 {
-    int rc = mx_check_write_rejects(&told->doctor->report, 1, told->rejects);
+    int rc = mx_check_write_rejects(&full->doctor->report, 1, full->rejects);
     if (rc < 0 && values->rejects == NULL) mx_error_hint("name another place with '--rejects FILE'");
     if (rc < 0) return rc;
-    rc = mx_doctor_write_suspects(told->doctor, told->suspects);
+    rc = mx_doctor_write_suspects(full->doctor, full->suspects);
     if (rc < 0 && values->suspects == NULL) mx_error_hint("name another place with '--suspects FILE'");
     if (rc < 0 || values->html == NULL) return rc;
     const struct mx_doctor_page_options page = {
         .language = values->html_language != NULL ? mx_words_named(values->html_language) : mx_catalogue_language(),
-        .suspects = told->suspects,
-        .rejects = told->rejects,
+        .suspects = full->suspects,
+        .rejects = full->rejects,
         .stop = stop};
-    rc = mx_doctor_page_save(told->doctor, &page, values->html);
+    rc = mx_doctor_page_save(full->doctor, &page, values->html);
     if (rc == 0 && !values->json) printf("To listen and decide, open %s in a browser\n", values->html);
     return rc;
 }
@@ -215,15 +215,15 @@ static int outcome_report(const struct values *values, const char *path, const s
     int rc = 0;
     char *rejects = NULL, *suspects = NULL;
     MX_TRY(lists_place(values, doctor, &rejects, &suspects));
-    const struct mx_command_check_report told = {path, doctor, rejects, suspects};
+    const struct mx_command_check_report full = {path, doctor, rejects, suspects};
     rows_log(&doctor->report, rejects);
     if (values->text != NULL) text_log(values->text, &doctor->coverage);
     if (values->json)
-        MX_TRY(mx_command_check_json(&told));
+        MX_TRY(mx_command_check_json(&full));
     else
-        mx_command_check_print(&told);
+        mx_command_check_print(&full);
     if (doctor->report.rejected > 0 && !values->json) printf("The rejected rows are listed in %s\n", rejects);
-    MX_TRY(files_write(values, &told, stop));
+    MX_TRY(files_write(values, &full, stop));
     rc = verdict(values, &doctor->report, rejects);
     if (rc == 0 && (doctor->interrupted || atomic_load(stop)))
         MX_RAISE(MX_ERR_INTERRUPTED, "start again for the whole report",

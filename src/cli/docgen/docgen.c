@@ -23,13 +23,13 @@ const struct mx_docgen_variable mx_docgen_variables[] = {
                                "given; unlike the latter, it is not "
                                "visible in the process list."},
     {"MYXTTS_SERVE_TOKEN", "Token of 'myxtts serve' if neither '--token' nor '--token-file' is given."},
-    {"NOTIFY_SOCKET", "Set by systemd: 'myxtts serve' tells it when the server is ready, and when it ends."},
+    {"NOTIFY_SOCKET", "Set by systemd: 'myxtts serve' notifies it when the server is ready, and when it ends."},
     {"MYXTTS_SUMS",
      "How several processes sum gradients: nccl, ring (over MPI), or library for MPI's own algorithm. Default: nccl if "
      "all processes have CUDA devices and NCCL; otherwise ring for up to 8 processes and library for more."},
     {"CUDA_VISIBLE_DEVICES", "NVIDIA devices that the driver makes visible; cuda:0 is the first of them."},
     {"CUDA_HOME, CUDA_PATH",
-     "Folders searched for the CUDA libraries, besides the loader's own path and /usr/local/cuda."},
+     "Folders searched for the CUDA libraries, in addition to the loader's own path and /usr/local/cuda."},
     {"MYXTTS_CUDA_DRIVER, MYXTTS_CUDA_NVRTC, MYXTTS_CUDA_CUBLAS, MYXTTS_CUDA_NVML, MYXTTS_CUDA_NCCL",
      "Paths of libcuda, libnvrtc, libcublas, libnvidia-ml and libnccl, if they are elsewhere."},
     {"LANGUAGE, LC_ALL, LC_MESSAGES, LANG", "Language of help pages and of the output of 'myxtts config': Persian if "

@@ -14,7 +14,7 @@
 #include "myxtts/error.h"
 #include "run/settings.h"
 
-/* Text as it is: backslashes and dashes escaped, and no line begins with a request. '\n' begins a paragraph. */
+/* Literal text: backslashes and dashes escaped, and no line begins with a request. '\n' begins a paragraph. */
 static void words_append(struct mx_string *out, const char *text)
 {
     bool begins = true;

@@ -130,7 +130,7 @@ static void code_append(const struct page *p, const char *text)
     mx_string_append(p->out, "`");
 }
 
-/* A default: in Persian, what is to be typed as it is stands as code. */
+/* A default: in Persian, literal input is formatted as code. */
 static void fallback_append(const struct page *p, const char *fallback, bool in_words)
 {
     if (p->language == MX_WORDS_PERSIAN && !in_words && fallback[0] != '\0')

@@ -58,7 +58,7 @@ static bool known(struct list *l, const char *text)
     return false;
 }
 
-/* `where`, and `what` of it, tell the translator what it is about. */
+/* `where` and `what` show the translator the context. */
 static void add(struct list *l, const char *where, const char *what, const char *text)
 {
     if (text == NULL || text[0] == '\0' || known(l, text)) return;

@@ -159,7 +159,7 @@ out:
     return rc;
 }
 
-/* Settings are read: opens, measures, tells. */
+/* With settings read: opens, measures, reports. */
 static int profile(const struct values *values, struct mx_job *job, bool synthetic, const atomic_bool *stop)
 {
     int rc = 0;

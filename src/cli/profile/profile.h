@@ -61,7 +61,7 @@ struct mx_profile_request {
     struct mx_progress *progress; /* counts steps */
     const char *trace;            /* file; NULL: none */
     const atomic_bool *stop;      /* set by a signal */
-    bool synthetic;               /* the corpus is made up: no advice about it would be of use */
+    bool synthetic;               /* the corpus is made up: advice about it would be useless */
 };
 
 struct mx_profile {
@@ -78,12 +78,12 @@ struct mx_profile {
     int64_t gradient_floats;
     struct mx_trainer_bucket buckets[MX_PROFILE_BUCKETS]; /* lead_ns: summed over all measured steps */
     int32_t bucket_count;
-    double sums_ns,
-        sums_waited_ns; /* with several ranks: over all measured steps, and the part that was waited for … */
-    double carried_ns;  /* … and the core time it took from training */
+    double sums_ns, sums_waited_ns; /* with several ranks: over all measured steps, and the part that was waited for */
+    double carried_ns;              /* core time that sending took from training */
     float step_ms[MX_PROFILE_TIMES];
-    struct mx_tally data_busy, model_busy; /* shares of the time, over windows of some steps; the mean is … */
-    double data_share, model_share;        /* … that of the whole time */
+    struct mx_tally data_busy,
+        model_busy; /* shares of the time, over windows of some steps; their means are data_share and model_share */
+    double data_share, model_share; /* of the whole time */
     struct mx_tally loaded, prepared, arrived;
     struct mx_pipeline_levels levels;
     struct mx_pipeline_memory memory;

@@ -38,7 +38,7 @@ static double median(const double values[MX_PROFILE_ROUNDS])
     return sorted[MX_PROFILE_ROUNDS / 2];
 }
 
-/* The first round of sharing measures the share, the others go on with the one that was found before. */
+/* The first round of sharing measures the share, the others use it. */
 static int mode_run(struct mx_job *job, struct mx_profile_mode *mode, const struct mx_profile_request *request,
                     struct mx_shares *shares, struct mx_profile *out)
 {

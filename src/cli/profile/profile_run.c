@@ -19,7 +19,7 @@
 #include "pipeline/trace.h"
 
 #define WINDOWS 20               /* in which utilisation is measured */
-#define LOOK_NS UINT64_C(200000) /* between two looks at the levels */
+#define LOOK_NS UINT64_C(200000) /* between two samples of the levels */
 
 static int interrupted(const struct mx_profile_request *request)
 {

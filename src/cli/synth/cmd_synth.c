@@ -122,7 +122,7 @@ struct work {
     struct mx_speaker *speaker;
     struct mx_speaking how;
     struct mx_reference references[MX_OPTION_LIST_MAX]; /* that `how` points to */
-    bool told;                                          /* what is wrong with them */
+    bool warned;                                        /* about the references */
     struct mx_synth_output_options output;
     double semitones, colour_db; /* by which the last text was moved towards the references */
 };
@@ -232,7 +232,7 @@ out:
     return rc;
 }
 
-/* If nobody is named, a speaker of the text's language. */
+/* Without a named speaker, one of the text's language. */
 static void speaker_suit(struct work *w, const struct values *v, const char *text, size_t length)
 {
     if (v->speaker != NULL || v->speaker_wav.count > 0 || w->how.speaker != NULL || v->ssml) return;
@@ -290,34 +290,34 @@ struct spoken {
     uint64_t pieces, gaps;
 };
 
-/* What is shown while a long text is spoken. */
-struct telling {
+/* The status line of a long text. */
+struct reporter {
     struct mx_progress *progress; /* NULL: not begun, or not worth it */
-    uint64_t told;
+    uint64_t reported;            /* pieces */
 };
 
-static void pieces_report(struct telling *t, const struct mx_speaking_report *report)
+static void pieces_report(struct reporter *t, const struct mx_speaking_report *report)
 {
     const struct mx_progress_options line = {
         .title = "Speaking", .unit = "pieces", .total = report->pieces, .delay_ns = PROGRESS_NS};
-    if (t->progress == NULL && t->told == 0 && report->pieces > 1 && mx_progress_start(&line, &t->progress) < 0)
-        mx_error_clear(); /* speaks without */
+    if (t->progress == NULL && t->reported == 0 && report->pieces > 1 && mx_progress_start(&line, &t->progress) < 0)
+        mx_error_clear(); /* speaks without it */
     mx_progress_total(t->progress, report->pieces);
-    mx_progress_add(t->progress, report->pieces_done - t->told);
-    t->told = report->pieces_done;
+    mx_progress_add(t->progress, report->pieces_done - t->reported);
+    t->reported = report->pieces_done;
 }
 
-/* Every line listens to the same recordings, so what is wrong with them is said once. */
+/* Every line listens to the same recordings, so warnings about them are logged once. */
 static void warnings_log(struct work *w, size_t line)
 {
     const size_t common = (size_t)mx_speaker_report(w->speaker)->reference_warnings;
-    for (size_t i = w->told ? common : 0; i < mx_speaker_warnings(w->speaker); i++) {
+    for (size_t i = w->warned ? common : 0; i < mx_speaker_warnings(w->speaker); i++) {
         if (line > 0 && i >= common)
             mx_warn("line %zu: %s", line, mx_speaker_warning(w->speaker, i));
         else
             mx_warn("%s", mx_speaker_warning(w->speaker, i));
     }
-    w->told = true;
+    w->warned = true;
 }
 
 /* What listening to recordings changed. */
@@ -328,8 +328,8 @@ static void likeness_log(const struct work *w)
             w->semitones, w->colour_db);
 }
 
-/* All chunks of the text that was begun, as they are made. */
-static int chunks_write(struct work *w, struct mx_synth_output *output, struct telling *telling, uint64_t begun_ns,
+/* Writes all chunks of the text that was begun, as they are synthesised. */
+static int chunks_write(struct work *w, struct mx_synth_output *output, struct reporter *reporter, uint64_t begun_ns,
                         struct spoken *spoken)
 {
     const struct mx_sound_chunk *chunk;
@@ -338,14 +338,14 @@ static int chunks_write(struct work *w, struct mx_synth_output *output, struct t
         if (chunk->begin == 0) spoken->first_seconds = (double)(mx_clock_ns() - begun_ns) * 1e-9;
         rc = mx_synth_output_add(output, chunk->samples, chunk->count);
         if (rc < 0) break;
-        if (telling != NULL) pieces_report(telling, mx_speaker_report(w->speaker));
+        if (reporter != NULL) pieces_report(reporter, mx_speaker_report(w->speaker));
     }
     return rc;
 }
 
 /* One text to one output. spoken->seconds is 0 if nothing in it can be spoken; then nothing is written. `line`: its
  * number for warnings, or 0. */
-static int text_synthesize(struct work *w, const char *text, size_t length, struct telling *telling, size_t line,
+static int text_synthesize(struct work *w, const char *text, size_t length, struct reporter *reporter, size_t line,
                            struct spoken *spoken)
 {
     int rc = 0;
@@ -354,7 +354,7 @@ static int text_synthesize(struct work *w, const char *text, size_t length, stru
     MX_TRY(mx_synth_output_open(&w->output, &output));
     const uint64_t begun_ns = mx_clock_ns();
     MX_TRY(mx_speaker_begin(w->speaker, text, length, &w->how));
-    rc = chunks_write(w, output, telling, begun_ns, spoken);
+    rc = chunks_write(w, output, reporter, begun_ns, spoken);
     warnings_log(w, line);
     MX_TRY(rc);
     const struct mx_speaking_report *const report = mx_speaker_report(w->speaker);
@@ -382,12 +382,12 @@ static int silent_fail(void)
 static int text_speak(struct work *w, const char *text, size_t length)
 {
     struct spoken spoken;
-    struct telling telling = {0};
+    struct reporter reporter = {0};
     struct mx_interrupt interrupt;
     const bool play = w->output.play;
     if (play) w->output.stop = mx_interrupt_watch(&interrupt, false);
-    int rc = text_synthesize(w, text, length, play ? NULL : &telling, 0, &spoken);
-    mx_progress_finish(telling.progress);
+    int rc = text_synthesize(w, text, length, play ? NULL : &reporter, 0, &spoken);
+    mx_progress_finish(reporter.progress);
     if (play) mx_interrupt_leave(&interrupt);
     if (rc == 0 && spoken.seconds <= 0) rc = silent_fail();
     if (rc < 0) return rc;
@@ -467,7 +467,7 @@ static int run(const void *given, const struct mx_option_list *operands)
 {
     struct values with = *(const struct values *)given;
     const struct values *const values = &with;
-    /* 'myxtts synth "Hello"' is heard. */
+    /* 'myxtts synth "Hello"' is played. */
     if (operands->count > 0 && with.output == NULL && with.output_dir == NULL && !with.show_phonemes) with.play = true;
     struct work work = {.output = {.file = values->output, .play = values->play}};
     char *text = NULL;

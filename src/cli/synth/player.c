@@ -49,7 +49,7 @@ static bool stopped(const struct mx_player *p)
 
 /* ---- the thread ---- */
 
-/* All of a block to the device, unless it shall stop. */
+/* Writes a whole block to the device, unless playing is to stop. */
 static int block_play(struct mx_player *p, const struct block *block)
 {
     for (size_t at = 0; at < block->count && !stopped(p);) {
@@ -65,7 +65,7 @@ static int block_play(struct mx_player *p, const struct block *block)
     return 0;
 }
 
-/* What the device still has is heard to its end. */
+/* What is queued in the device is played to its end. */
 static void rest_play(struct mx_player *p)
 {
     while (!stopped(p) && snd_pcm_drain(p->pcm) == -EAGAIN) (void)snd_pcm_wait(p->pcm, WAIT_MS / 5);

@@ -15,7 +15,7 @@ struct mx_synth_phonemes {
     const struct mx_speaking *how;
 };
 
-/* Prints each piece of the text: as it was written, as it is spoken, its phonemes, and the pause behind it. MX_ERR_DATA
+/* Prints each piece of the text: as it was written, as it is spoken, its phonemes, and the pause after it. MX_ERR_DATA
  * if nothing in it can be spoken. */
 int mx_synth_phonemes_show(const struct mx_synth_phonemes *options, const char *text, size_t length);
 

@@ -113,7 +113,7 @@ static int checks_run(struct mx_validate *v, const atomic_bool *stop)
     return 0;
 }
 
-/* The line at the end; the failure that it tells has the exit code of the first one. */
+/* The line at the end; the failure that it reports has the exit code of the first one. */
 static int summary(const struct mx_validate_report *r)
 {
     char text[160] = "";

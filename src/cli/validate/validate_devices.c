@@ -105,7 +105,7 @@ out:
 
 /* ---- 2: placement ---- */
 
-/* The device has the name that was asked for, and the number that it was given. */
+/* The device has the requested name, and the number that it was assigned. */
 static int mapping_check(const struct mx_device *device, const char *asked, int number)
 {
     char logical[16];

@@ -47,7 +47,7 @@ out:
     return rc;
 }
 
-/* Does everything that the checks do fit? On the model device that is asked before the model is made, on the data
+/* Does everything that the checks do fit? This is checked on the model device before the model is created, on the data
  * device before the step. */
 static int room_check(const struct mx_job *job, const struct mx_device *device)
 {
@@ -59,7 +59,7 @@ out:
     return rc;
 }
 
-/* Everything that training keeps on the model device but for its batches. */
+/* Everything that training keeps on the model device except its batches. */
 struct trial {
     struct mx_stream *stream;
     struct mx_buffer *flat[4];
@@ -93,7 +93,7 @@ static void trial_close(struct trial *trial)
     mx_stream_release(trial->stream);
 }
 
-/* Asks every buffer that can be asked where it is. */
+/* Checks the location of every buffer that can report it. */
 static int places_check(const struct mx_job *job, const struct trial *trial)
 {
     const struct mx_model_view view = mx_model_view(trial->model);

@@ -4,7 +4,7 @@
  * measured. See validate.h.
  *
  * With two devices the sides are the data device and the model device; with one device they are the host and the
- * device. A copy must transfer every byte and leave the bytes behind it unchanged.
+ * device. A copy must transfer every byte and leave the bytes after it unchanged.
  *
  * Memory: each side owns its buffer; the host arrays for filling and comparing belong to the check.
  */
@@ -19,7 +19,7 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 
-#define TAIL         64 /* bytes behind a copy that must stay as they are */
+#define TAIL         64 /* bytes after a copy that must remain unchanged */
 #define BULK_REPEATS 9  /* of the largest copy */
 #define TINY_REPEATS 101
 
