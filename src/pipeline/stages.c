@@ -398,7 +398,7 @@ int mx_pipeline_threads_start(struct mx_pipeline *p)
     int rc = 0;
     for (int32_t i = 0; i < p->options.workers; i++) {
         struct mx_pipeline_worker *const worker = &p->workers[i];
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "load/%d", (int)i);
         MX_TRY(mx_thread_start(&worker->thread, name, core_of(p, i), worker_run, worker));
         worker->started = true;
