@@ -39,7 +39,7 @@ set(MX_LONG_TESTS test_opencl_ops test_nvrtc test_dashboard test_job_memory test
     cli_synth cli_run_faults cli_run_folder docs python mpi_train example_train_tiny cli_topology test_service cli_check)
 
 set(MX_TEST_SECONDS 300) # far more than any needs: two run at a time, and others may use the machine
-if(MX_SANITIZE OR CMAKE_CROSSCOMPILING) # an emulator is as slow
+if(MX_SANITIZE OR MX_COVERAGE OR CMAKE_CROSSCOMPILING) # an emulator is as slow
   math(EXPR MX_TEST_SECONDS "${MX_TEST_SECONDS} * 5")
 endif()
 
