@@ -142,9 +142,13 @@ steps() {
     return 1
 }
 check "steps before SIGHUP" steps 1
-check "SIGHUP stays ignored, SIGTERM is caught: $(grep '^Sig[IC]' /proc/$child/status | tr '\n\t' '  ')" perl -e '
-    my %m = map { /^(Sig...):\s*(\w+)/ ? ($1, hex($2)) : () } <STDIN>;
-    exit !($m{SigIgn} & 1 << 0 && !($m{SigCgt} & 1 << 0) && $m{SigCgt} & 1 << 14)' <"/proc/$child/status"
+if [ -r "/proc/$child/status" ]; then
+    check "SIGHUP stays ignored, SIGTERM is caught: $(grep '^Sig[IC]' /proc/$child/status | tr '\n\t' '  ')" perl -e '
+        my %m = map { /^(Sig...):\s*(\w+)/ ? ($1, hex($2)) : () } <STDIN>;
+        exit !($m{SigIgn} & 1 << 0 && !($m{SigCgt} & 1 << 0) && $m{SigCgt} & 1 << 14)' <"/proc/$child/status"
+else
+    echo "SKIPPED: which signals a process takes is seen in /proc, which is not mounted"
+fi
 kill -HUP $child
 check "SIGHUP is ignored, as it was told" steps $(($(wc -l <signals/metrics.jsonl) + 2))
 kill -TERM $child

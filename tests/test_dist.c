@@ -138,6 +138,10 @@ static void test_cores_are_divided(void **state)
 static void test_the_program_has_a_hash(void **state)
 {
     (void)state;
+    if (access("/proc/self/exe", R_OK) != 0) {
+        print_message("skipped: a program finds itself in /proc, which is not mounted\n");
+        skip();
+    }
     assert_true(mx_dist_program_hash() != 0);
     assert_true(mx_dist_program_hash() == mx_dist_program_hash());
 }
