@@ -158,8 +158,8 @@ static void gaps_settle(struct mx_cut_search *s, uint8_t *decisions)
     }
 }
 
-/* Advances `count` columns, from themselves or from `before`. Written so that compilers find vectors in it: a branch
- * that depends on scores is guessed wrongly half of the time. */
+/* Advances `count` columns, from themselves or from `before`. Written so that compilers vectorise it: a branch
+ * on scores would be mispredicted half of the time. */
 static void columns_step(int32_t count, const float *restrict score, const float *restrict before,
                          const int32_t *restrict before_root, float *restrict own, int32_t *restrict root,
                          uint8_t *restrict decisions)
@@ -276,7 +276,7 @@ static int32_t words_until(const struct mx_cut_lattice *l, int64_t block, int64_
     return wanted < most ? (int32_t)wanted : most;
 }
 
-/* The first word that lives and may be spoken in block `block`; if there is none, the first that lives. */
+/* The first surviving word that may be spoken in block `block`; if there is none, the first survivor. */
 static int32_t window_begin(const struct mx_cut_search *s, int64_t block)
 {
     const int32_t least = s->lattice->from != NULL ? s->lattice->from[block] : 0;
@@ -325,7 +325,7 @@ static void window_move(struct mx_cut_search *s, int64_t block)
 
 /* ---- agreement ---- */
 
-/* Calls of `each` for every living state of the window; stops when it returns false. */
+/* Calls `each` for every surviving state of the window; stops when it returns false. */
 static bool states_walk(struct mx_cut_search *s,
                         bool (*each)(struct mx_cut_search *s, struct mx_cut_layer *layer, int kind, int32_t at,
                                      void *context),
@@ -462,7 +462,7 @@ static int block_run(struct mx_cut_search *s, int64_t frame, int32_t frames)
     MX_TRY(s->scorer->score(s->scorer->context, &block));
     for (int32_t row = 0; row < frames; row++) {
         const float best = frame_step(s, &block, r, row);
-        if (!(best > DEAD)) /* no path would live, and dead ones must not be read */
+        if (!(best > DEAD)) /* no path would survive, and pruned ones must not be read */
             MX_RAISE(MX_ERR_DATA, "is the voice damaged? choose another one with '--voice'",
                      "the voice cannot hear the sound: at frame %lld it gives no scores", (long long)(frame + row));
         frame_prune(s, r, best);

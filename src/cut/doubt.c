@@ -103,7 +103,7 @@ static double sentence_pace(const struct mx_cut_doubt *d, int32_t first, int32_t
     return tokens >= HASTY_TOKENS ? (double)samples / d->hop / tokens : 0;
 }
 
-/* A sentence that takes hardly half of its time is missing. */
+/* A sentence that takes about half of its usual time is missing. */
 static int32_t sentences_doubt(const struct mx_cut_doubt *d, struct mx_cut_path *path, double *values)
 {
     const int32_t count = d->text->word_count;

@@ -16,7 +16,7 @@
 
 #define CODES        64
 #define QUIETS       4
-#define QUIET_FRAMES 4096 /* of the sound that its silence is learned from */
+#define QUIET_FRAMES 4096 /* of the sound that the means of silence are estimated from */
 #define CHUNK        2048 /* frames that are compared with the codes at once */
 #define PROGRESS_NS  UINT64_C(2000000000)
 
@@ -28,11 +28,11 @@
 #define SKIP_SENTENCE   120.0f /* the first word of a sentence that is left out */
 #define SKIP_WORD       250.0f /* any other word, unless the one before it is left out, too */
 #define SKIP_MORE       6.0f   /* every word that is left out; with less, the search drifts into words from elsewhere */
-#define BEAM            1800.0f /* a page that is missing, about 280 words, must stay within it */
+#define BEAM            1800.0f /* a missing page, about 280 words, must stay within it */
 #define MEMORY_BYTES    ((size_t)256 << 20)
 
 /* The second search. */
-#define NEAR           40 /* words around those of the first one; with 20, stretches where that went astray stay astray */
+#define NEAR           40   /* words around those of the first search; 20 are too few where that drifted */
 #define BELIEVED_LEAST 4000 /* frames of words that fit, 46 s; with fewer, the speaker is not known well enough */
 #define BELIEVED_BELOW 2.5  /* nats a frame: a word that is further below the median does not fit */
 #define OTHER_BELOW    3.5  /* nats that a frame of other sound is below those words */
@@ -194,7 +194,7 @@ void mx_cut_fit_destroy(struct mx_cut_fit *fit)
 #define ANCHOR_SLACK   1.0  /* seconds by which given times may be wrong */
 #define ANCHOR_PENALTY 20.f /* of a frame outside them */
 
-/* Words outside the times that are known of them. */
+/* Words outside their known times. */
 static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_cut_block *b)
 {
     const int32_t width = b->column_end - b->column_begin;
@@ -305,7 +305,7 @@ static void near_find(const struct mx_cut_fit *fit, const struct mx_cut_path *pa
     }
 }
 
-/* Forgets the columns of words that do not fit: they say nothing about the speaker. */
+/* Discards the columns of words that do not fit: they carry no information about the speaker. */
 static int columns_believe(struct mx_cut_fit *fit, int64_t *believed)
 {
     const int32_t words = fit->text->word_count;

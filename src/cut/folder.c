@@ -116,7 +116,7 @@ static void metadata_append(struct mx_cut_folder *f, const struct mx_cut_folder_
     mx_string_append(to, "\n");
 }
 
-/* The line of a piece; its file gets the time of the recording it was cut from, so that a folder that is made again is the
+/* The line of a piece; its file gets the time of the recording it was cut from, so a folder that is cut again is the
  * same. */
 static int piece_append(struct mx_cut_folder *f, const struct mx_cut_folder_row *row, const char *id, const char *path)
 {

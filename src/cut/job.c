@@ -184,7 +184,7 @@ out:
 
 /* ---- the whole ---- */
 
-/* A row whose score is far below those of the others has another text than it should. */
+/* A row whose score is far below those of the others has the wrong text. */
 static int scores_judge(struct mx_cut_job *w)
 {
     const size_t count = w->rows.row_count;
@@ -217,7 +217,7 @@ static int stretched_share(const struct mx_cut_job *w, double *share)
     return 0;
 }
 
-/* A text that has nothing to do with the sound: hardly anything of either would become rows, or its words are stretched. */
+/* A text of another recording: little of either would become rows, or its words are stretched. */
 static int found_check(struct mx_cut_job *w)
 {
     double stretched;
@@ -251,7 +251,7 @@ static int found_check(struct mx_cut_job *w)
                          w->name, w->sound.recordings[0].path, mx_language_get(w->text.language)->name);
 }
 
-/* Decodes the recordings of a text, unless they are, and finds its words in them. */
+/* Decodes the recordings of a text, unless that is done, and finds its words in them. */
 static int job_align(struct mx_cut_job *w, const char *const *sounds, size_t count, int language)
 {
     int rc = 0;

@@ -295,7 +295,7 @@ static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const flo
 }
 
 /* An unseen microphone or voice colours all sounds alike: the means are moved towards the mean
- * frame of the speech in the sound. Not by all of the difference, since every token counts once, however long it sounds. */
+ * frame of the speech in the sound. Not by the whole difference, since every token counts once, whatever its duration. */
 static int means_shift(struct mx_cut_means *m, const struct mx_cut_sound *s)
 {
     const size_t count = bands();

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "myxtts/error.h"
 
-#define FEW   500.0 /* frames that count as much as the assumption that all bands vary alike and alone */
+#define FEW   500.0 /* frames that weigh as much as the prior: equal, uncorrelated bands */
 #define FLOOR 0.1   /* of the mean variance, in every direction */
 
 int mx_cut_metric_open(struct mx_cut_metric *m, size_t bands)

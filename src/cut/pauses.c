@@ -56,7 +56,7 @@ static bool is_broken(const struct mx_cut_sound *s, const struct mx_cut_timing *
            run.end <= w->end - edge;
 }
 
-/* Does other sound keep the words around it apart? A word or two that the speaker adds to a sentence do not. */
+/* Does other sound separate the words around it? A word or two that the speaker adds to a sentence do not. */
 static bool is_apart(const struct mx_cut_sound *s, const struct mx_cut_span *o, double most)
 {
     const int64_t hop = mx_recipe_default.hop, begin = o->begin * hop, end = o->end * hop;

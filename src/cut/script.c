@@ -178,7 +178,7 @@ out:
 
 /* ---- the whole ---- */
 
-/* Does the second or the first line that is not empty have the times of a cue? */
+/* Does the first or second non-empty line have the times of a cue? */
 static bool looks_like_srt(const char *data, size_t bytes)
 {
     struct lines lines = {.data = data, .bytes = bytes};

@@ -62,7 +62,7 @@ static int unit_push(struct reader *r, struct mx_cut_unit unit)
 
 /* ---- symbols ---- */
 
-/* As the voice reads: by the rules and with the lexicon that it was trained with. */
+/* By the rules and with the lexicon that the voice was trained with. */
 static int symbols_of(struct reader *r, const char *text, size_t length, struct mx_symbols *out)
 {
     const struct mx_reading *const reading = mx_vocabulary_reading(r->vocabulary);
@@ -109,7 +109,7 @@ out:
     return rc;
 }
 
-/* Words of a unit that say nothing become part of the one before, or of the first that says something. */
+/* Words of a unit without symbols become part of the word before, or of the first with symbols. */
 static int unit_words(struct reader *r)
 {
     struct unit *const u = &r->unit;
@@ -270,7 +270,7 @@ static int32_t script_find(const struct mx_vocabulary *vocabulary, enum mx_langu
 }
 
 /* The language of the text, and the one that it is read as: itself, one of the same script, or the first. A detected
- * language is a guess from the script, so that of the voice is a better one. */
+ * language is a guess from the script, so the language of the voice is preferred. */
 static int language_choose(struct mx_cut_text *t, int language, const struct mx_vocabulary *vocabulary,
                            const struct mx_cut_part *parts, size_t part_count)
 {

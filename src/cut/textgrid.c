@@ -38,7 +38,7 @@ static bool is_number_at(const char *at, size_t left)
     return left > 0 && ((*at >= '0' && *at <= '9') || (*at == '-' && left > 1 && at[1] >= '0' && at[1] <= '9'));
 }
 
-/* Passes over words, which may have numbers in brackets: "intervals [1]:". */
+/* Skips words, which may have numbers in brackets: "intervals [1]:". */
 static void words_skip(struct grid *g)
 {
     while (g->at < g->bytes) {

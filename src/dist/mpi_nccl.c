@@ -48,7 +48,7 @@ static int state_own(const struct mx_device *device, struct mx_nccl_library *lib
     return library->version;
 }
 
-/* The first rank because of which it cannot be NCCL, with its reason; -1: there is none. All have the same answer. */
+/* The first rank that rules NCCL out, with its reason; -1: there is none. All ranks agree. */
 static int reason_find(struct mx_dist *d, const double *states, char reason[REASON_BYTES], int32_t *rank)
 {
     char there[MX_NCCL_VERSION_BYTES], here[MX_NCCL_VERSION_BYTES];
@@ -133,7 +133,7 @@ int mx_mpi_nccl_begin(struct mx_dist *d, struct mx_slice floats, int64_t count, 
 int mx_mpi_nccl_finish(struct mx_dist *d)
 {
     int rc = 0;
-    MX_TRY(mx_nccl_ready(d->nccl)); /* until here it is this rank that is waited for */
+    MX_TRY(mx_nccl_ready(d->nccl)); /* until here the other ranks wait for this one */
     atomic_fetch_add(&d->ticks, 1);
     atomic_store(&d->waiting, true);
     rc = mx_nccl_finish(d->nccl);

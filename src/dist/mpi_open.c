@@ -89,7 +89,7 @@ static int call_sum_finish(struct mx_comm *comm, struct mx_stream *stream)
     }
     rest_begin(d);
     pthread_mutex_lock(&d->lock);
-    /* Until the last gradient is there it is this rank that is waited for. */
+    /* Until the last gradient is there, the other ranks wait for this one. */
     while (d->done < d->begun) {
         const struct mx_mpi_sum *const last = &d->sums[(d->begun - 1) % MX_MPI_SUMS];
         atomic_store(&d->waiting, last->ready == NULL || mx_event_done(last->ready));
@@ -183,8 +183,8 @@ const char *mx_dist_supported(void)
     return version;
 }
 
-/* MPICH's mpiexec kills all ranks in the moment in which one is killed, so that none can say which one it was. It names
- * a process itself; this maps processes to ranks. */
+/* MPICH's mpiexec kills all ranks as soon as one is killed, so no rank can report which one it was. mpiexec names
+ * the process; this log line maps processes to ranks. */
 static void processes_log(const struct mx_dist *d)
 {
     char line[PROCESSES_LINE * (MX_DIST_HOST_BYTES + 40)];

@@ -187,7 +187,7 @@ static void piece_sum(struct mx_dist *d, struct mx_mpi_lane *lane)
                      "summing gradients");
 }
 
-/* The device is done with the piece that begins at lane->first: fetches it where need be. */
+/* The device is done with the piece that begins at lane->first: fetches it if necessary. */
 static void piece_begin(struct mx_dist *d, struct mx_mpi_lane *lane)
 {
     const int64_t rest = lane->sum.count - lane->first;

@@ -44,7 +44,7 @@ void mx_mpi_check(struct mx_dist *d, int code, const char *what)
 
 /* ---- start ---- */
 
-/* Whoever starts ranks may show each of them devices of its own, which then all are number 0. */
+/* A launcher may show each rank only its own device, which is then always number 0. */
 static uint64_t devices_hash(void)
 {
     static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
@@ -92,7 +92,7 @@ static int library_open(struct mx_dist *d)
 {
     int rc = 0, provided = 0, rank = 0, size = 0;
     struct mx_mpi_member own;
-    /* What this thread calls is all there is: it is MPI's main thread. */
+    /* All calls come from this thread: it is MPI's main thread. */
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
         MX_RAISE(MX_ERR_UNSUPPORTED, "use a build of MPI with threads", "MPI cannot be started together with threads");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -48,7 +48,7 @@ static uint64_t timeout_ns(const struct mx_dist *d)
 
 /* ---- the end ---- */
 
-/* Puts the name of a rank before what happened to it. */
+/* Logs the failure of a rank, with its name. */
 static void failure_log(const struct mx_dist *d, const struct mx_mpi_failure *f)
 {
     mx_error_set(f->code, __FILE__, __LINE__, f->hint[0] != '\0' ? f->hint : NULL, "rank %d on %s: %s", (int)f->rank,
@@ -216,7 +216,7 @@ void mx_mpi_watch_run(struct mx_dist *d)
     progress_check(d, now_ns);
 }
 
-/* A rank that ends all does not go before the others know: its word is here already, if there is one. */
+/* A rank that ends the run exits only after the others know why: its message, if any, has already arrived. */
 static void ended(struct mx_dist *d, int32_t rank)
 {
     int complete = 0;

@@ -9,7 +9,7 @@
 #include "myxtts/error.h"
 
 #define AGREEMENTS  2    /* of a step: counts before the backward pass, losses after it */
-#define HARDLY      0.02 /* a share of the computing that is not worth a name */
+#define HARDLY      0.02 /* a negligible share of the computing */
 #define RANKS_TRIED 4096 /* one by one; beyond, by eighths of powers of two: efficiency changes slowly there */
 
 const char *mx_predict_limit_name(enum mx_predict_limit limit)

@@ -33,7 +33,7 @@ static bool ends_sentence(const char *text, size_t length, size_t begin, size_t 
     return mx_cut_word_break(text + begin, end - begin, next < length ? text[next] : '\0') >= MX_CUT_BREAK_SENTENCE;
 }
 
-/* Whether lines end where the paper did, not where sentences do: most end in the middle of one, and sentences end in the
+/* Whether lines are wrapped at a width, not at ends of sentences: most end in the middle of one, and sentences end in the
  * middle of lines. */
 static bool is_wrapped(const char *text, size_t length)
 {

@@ -166,7 +166,7 @@ out:
     return rc;
 }
 
-/* What is wrong with a voice that was named is better said before all rows are read. */
+/* Errors of a named voice are reported before all rows are read. */
 static int voice_check(const char *voice)
 {
     struct mx_doctor_fit fit;

@@ -58,7 +58,7 @@ static void name_put(const struct mx_manifest *manifest, struct mx_string *out)
     free(whole);
 }
 
-/* Of the manifest and the decisions: after these have changed, what the browser remembers is old. */
+/* Of the manifest and the decisions: when these change, what the browser remembers is stale. */
 static int key_put(const struct mx_manifest *manifest, struct mx_string *out)
 {
     struct mx_string all = {0};
@@ -388,7 +388,7 @@ int mx_doctor_page_write(const struct mx_doctor *doctor, const struct mx_doctor_
                      "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                     /* Even if something slipped into the data, nothing can be loaded from anywhere. */
+                     /* Even if the data were malicious, nothing can be loaded from elsewhere. */
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                      "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:\">\n"
                      "<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"

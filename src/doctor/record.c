@@ -21,7 +21,7 @@
 #define SECONDS_LIMIT 15.0 /* longer ones are hard to read in one go */
 #define LENGTH_WEIGHT 0.25 /* outside of the wanted lengths */
 
-/* A sentence with the highest worth that it can still have. */
+/* A sentence with an upper bound of its worth. */
 struct bid {
     double worth;
     uint32_t sentence;
@@ -112,7 +112,7 @@ out:
     return rc;
 }
 
-/* The best sentence, which is taken from the heap; NULL: none adds anything. */
+/* Pops the best sentence from the heap; NULL: none adds anything. */
 static const struct mx_doctor_sentence *heap_best(struct choice *choice)
 {
     while (choice->bids > 0) {

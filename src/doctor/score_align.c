@@ -17,8 +17,8 @@
 #define BEAM            1e7f  /* every path is followed: rows are short */
 #define MEMORY_BYTES    ((size_t)64 << 20)
 
-/* Nats. Chosen with `build/doctor_rates` (score.h has what it says): higher ones find less, lower ones suspect more rows
- * that are right. */
+/* Nats. Chosen with `build/doctor_rates` (results in score.h): higher values find less, lower ones flag more correct
+ * rows. */
 #define OTHER_BELOW  4.2f  /* nats that a frame of other sound is below the usual score */
 #define OTHER_ENTER  40.0f /* the first such frame, in addition */
 #define SKIP_WORD    40.0f /* of the first word that is left out */
@@ -83,7 +83,7 @@ static void frame_visit(void *context, int64_t frame, int32_t word, int32_t colu
     if (s->columns != NULL) s->columns[frame] = column;
 }
 
-/* Short words are often hardly spoken: leaving them out takes more. */
+/* Short words are often reduced in speech, so skipping them costs more. */
 static float skip_cost(int32_t tokens)
 {
     return SKIP_WORD + (tokens < SHORT_TOKENS ? SKIP_SHORT * (float)(SHORT_TOKENS - tokens) : 0);

@@ -17,7 +17,7 @@
 #define OWNER         "doctor"
 #define LISTEN_FRAMES 520 /* of a row for its speaker embedding: 6 seconds, from its middle */
 #define ADAPT_ROUNDS  2
-#define ADAPT_BELOW   2.5  /* nats a frame: a row that is further below the median says nothing of its speaker */
+#define ADAPT_BELOW   2.5  /* nats a frame: a row that is further below the median is not used for its speaker */
 #define SAMPLE_ROWS   4096 /* means, or quiet frames, that codes are learned from */
 
 /* ---- the session ---- */
@@ -349,7 +349,7 @@ static void row_add(const struct mx_doctor_batch_row *h, struct mx_cut_adapt *ad
 }
 
 /* Moves the means of all texts towards the sound of each speaker, as far as its rows have frames of a token. Rows whose
- * text does not fit take no part. */
+ * text does not fit are not used. */
 static int means_adapt(const struct mx_doctor_session *session, struct mx_doctor_batch *b)
 {
     const struct mx_utterance *const all = session->report->manifest->utterances;

@@ -14,7 +14,7 @@
 #include "myxtts/error.h"
 
 #define SPEAKER_LEAST 10   /* rows of a speaker with fewer are compared with all rows */
-#define SPREAD_LEAST  0.5  /* nats a frame: what a robust deviation is at least */
+#define SPREAD_LEAST  0.5  /* nats a frame: the smallest robust deviation */
 #define DEVIATIONS    4.0  /* from which on a row is suspect */
 #define LOW           -6.0 /* scores from which on a row is suspect even if all rows are like that */
 #define RIVAL         -1.0 /* nats a frame: if another row's text is no more than this much worse */
@@ -121,7 +121,7 @@ static int extra_find(const struct mx_check_row *checked, const struct mx_doctor
 }
 
 /* The text of another recording: it fits badly, other texts fit as well, and the words that seem to be spoken
- * are hardly in the sound. Otherwise what is missing or too much says more. */
+ * are barely in the sound. Otherwise MISSING_WORDS or EXTRA_SOUND describe it better. */
 static bool is_mismatch(const struct mx_doctor_score *s, double seconds)
 {
     size_t missing = 0;

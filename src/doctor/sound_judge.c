@@ -30,7 +30,7 @@
 #define NARROW_EDGE_DB 18.0 /* fall-off that shows a filter; a voice may fade without one */
 #define NARROW_FADE    0.45 /* of the usual bandwidth: the lowest to which a voice may fade */
 
-/* What is usual for a speaker, or in a corpus. */
+/* Typical values of a speaker, or of a corpus. */
 struct usual {
     struct mx_robust level, bandwidth, silence;
 };

@@ -139,7 +139,7 @@ static void bandwidth_measure(const struct mx_doctor_hearing *h, struct mx_docto
     size_t top = 0;
     levels_measure(h, &levels);
     const double least = loudest(levels.loud, 0, BANDS) - FAINT_DB;
-    for (size_t b = 1; b < BANDS; b++) { /* two neighbours, so that one that chance lifts does not count */
+    for (size_t b = 1; b < BANDS; b++) { /* two neighbours, so that a random peak in one does not count */
         bool heard = true;
         for (size_t i = b - 1; i <= b; i++)
             heard = heard && levels.loud[i] >= least && levels.loud[i] >= levels.quiet[i] + HEARD_DB;

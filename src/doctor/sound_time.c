@@ -112,8 +112,8 @@ static bool voiced_at(const struct mx_doctor_hearing *h, size_t window)
     return false;
 }
 
-/* The first window of the first vowel from an end on, or the number of windows if there is none. Both ways look at the even
- * windows, so that both find one or none does. */
+/* The first window of the first vowel from an end on, or the number of windows if there is none. Both directions use the even
+ * windows, so that both find one or neither does. */
 static size_t vowel_find(const struct mx_doctor_hearing *h, bool backwards)
 {
     const size_t steps = (h->windows + 1) / 2;
@@ -197,7 +197,7 @@ void mx_doctor_hearing_speech(struct mx_doctor_hearing *h, struct mx_doctor_soun
 /* ---- reverberation ---- */
 
 #define DECAYS_MOST   256
-#define DECAYS_LEAST  2 /* a single one is enough if it is long and straight, as voices hardly fade: */
+#define DECAYS_LEAST  2 /* one is enough if it is long and straight, because voices seldom fade like that: */
 #define STRAIGHT_DB   20.0
 #define STRAIGHT_OFF  1.5  /* dB */
 #define DECAY_DB      14.0 /* the least fall */

@@ -19,7 +19,7 @@
 
 /* ---- entries ---- */
 
-/* `added` gets false, and nothing is added, if the voice lacks a symbol. */
+/* `added` is set to false, and nothing is added, if the voice lacks a symbol. */
 static int entry_add(struct mx_export_words *words, const char *word, const char *phonemes, bool *added)
 {
     *added = mx_export_words_sayable(words, phonemes);
@@ -118,7 +118,7 @@ out:
     return rc;
 }
 
-/* Whether the voice's lexicon has the word: then it does not stay what it is. */
+/* Whether the voice's lexicon has the word and so changes it. */
 static bool own_has(struct mx_export_words *words, const char *word)
 {
     char *normal = NULL;

@@ -59,7 +59,7 @@ static char **words_cut(struct mx_export_words *words, char *text, size_t *count
     return list;
 }
 
-/* *length gets how many bytes of the phonemes of the two words together are those of the first; 0: they stay apart. */
+/* *length is set to the bytes of the first word in the phonemes of both together; 0: they stay apart. */
 static int join_find(struct mx_export_words *words, const char *word, size_t *length)
 {
     int rc = 0;
@@ -77,8 +77,8 @@ out:
     return rc;
 }
 
-/* Divides the sounds of words that are read together with a following article. `joined` gets which; *count, how many
- * sounds there are then, is that of the words if nothing else was joined. */
+/* Divides the sounds of words that are read together with a following article. `joined` is set to those words; *count, the
+ * new number of sounds, is that of the words if nothing else was joined. */
 static int sounds_divide(struct mx_export_words *words, char **list, size_t word_count, char ***sounds, size_t *count,
                          bool *joined)
 {

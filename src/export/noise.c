@@ -185,7 +185,7 @@ struct mx_onnx_value mx_export_noise(struct mx_onnx *o, const struct mx_recipe *
     const struct mx_onnx_value gaps = MX_ONNX(o, "Sub", frames, mx_onnx_int(o, 1));
     const struct mx_onnx_value size = mx_onnx_int(o, MX_EXPORT_NOISE_FRAMES);
     const struct mx_onnx_value early = mx_export_range(o, MX_ONNX(o, "Min", gaps, size));
-    /* At least one, which may be too many: not every node of a runtime takes nothing. */
+    /* At least one, even if that is too many: some nodes of runtimes refuse empty tensors. */
     const struct mx_onnx_value later =
         mx_export_range(o, MX_ONNX(o, "Max", MX_ONNX(o, "Sub", gaps, size), mx_onnx_int(o, 1)));
     const struct mx_onnx_value known = MX_ONNX(o, "Gather", table_build(o, recipe, seed), early);

@@ -60,7 +60,7 @@ static void parts_add(struct mx_export_symbols *s, const utf8proc_int32_t *parts
         const int64_t right = part_id(s, (uint32_t)parts[i]);
         int64_t whole = pair_find(s, left, right);
         if (whole < 0) {
-            /* In between: what these parts make if no more follow. */
+            /* In between: the symbol of these parts if no more follow. */
             utf8proc_int32_t two[] = {parts[0], parts[1]};
             const int64_t symbol = i == 1 && utf8proc_normalize_utf32(two, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) == 1
                                        ? spelling_find(s, (uint32_t)two[0])
@@ -168,7 +168,7 @@ static struct mx_onnx_value kept(struct mx_onnx *o, struct mx_onnx_value x, stru
     return MX_ONNX_WITH(o, "Compress", (MX_ONNX_A_INT("axis", 0)), x, keep);
 }
 
-/* Puts neighbours together that are one symbol. */
+/* Joins neighbours that are one symbol. */
 static void pairs_join(struct mx_onnx *o, const struct mx_export_symbols *s, struct mx_onnx_value *ids,
                        struct mx_onnx_value *places)
 {

@@ -142,7 +142,7 @@ static bool config_fill(cJSON *root, const struct mx_export_voice *v, const stru
                  cJSON_AddStringToObject(espeak, "voice", language->voice) != NULL &&
                  cJSON_AddStringToObject(words, "code", language->code) != NULL &&
                  cJSON_AddStringToObject(words, "name_english", language->name) != NULL &&
-                 /* Our speech has no randomness: Piper's two scales of it do nothing. */
+                 /* Our speech has no randomness, so Piper's two noise scales have no effect. */
                  cJSON_AddNumberToObject(inference, "noise_scale", 0) != NULL &&
                  cJSON_AddNumberToObject(inference, "length_scale", 1) != NULL &&
                  cJSON_AddNumberToObject(inference, "noise_w", 0) != NULL &&

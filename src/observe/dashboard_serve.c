@@ -234,7 +234,7 @@ static void cookie_name(const struct mx_dashboard *d, char out[COOKIE_NAME_BYTES
     snprintf(out, COOKIE_NAME_BYTES, "myxtts_%d", d->port);
 }
 
-/* With its page a browser gets the token as a cookie: then the page can take it out of its address (page.js). */
+/* A browser receives the token as a cookie with the page, which then removes it from its address (page.js). */
 static void cookie_set(const struct mx_dashboard *d, struct MHD_Response *response)
 {
     char name[COOKIE_NAME_BYTES], line[COOKIE_NAME_BYTES + MX_LISTEN_TOKEN_MAX + 64];
@@ -278,7 +278,7 @@ static enum MHD_Result serve_events(struct mx_dashboard *d, struct mx_dash_clien
     return serve_body(d, c, MX_DASH_EVENTS, MHD_SIZE_UNKNOWN, "text/event-stream; charset=utf-8");
 }
 
-/* `path` is of our own making. Links are not followed, and only regular files are sent. */
+/* `path` was built by this program. Links are not followed, and only regular files are sent. */
 static enum MHD_Result serve_file(struct mx_dashboard *d, struct mx_dash_client *c, const char *path, const char *type)
 {
     struct stat info;
@@ -455,7 +455,7 @@ void mx_dash_serve_tick(struct mx_dashboard *d)
         if (c->kind == MX_DASH_FREE) continue;
         c->budget_bytes = share;
         if (c->suspended) {
-            /* Who gets something now shows by that whether it is still there. */
+            /* A client that is sent something now shows whether it is still connected. */
             const bool due = c->kind != MX_DASH_EVENTS || events_waiting(d, c) || now - c->moved_ns >= HEARTBEAT_NS;
             c->gone = !due && client_gone(c);
             if (due || c->gone) client_resume(c);
@@ -470,7 +470,7 @@ void mx_dash_serve_close(struct mx_dashboard *d)
     if (d->daemon == NULL) return;
     d->closing = true;
     for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++) client_resume(&d->clients[i]);
-    for (int i = 0; i < 3; i++) (void)MHD_run(d->daemon); /* suspended ones may not be there when it stops */
+    for (int i = 0; i < 3; i++) (void)MHD_run(d->daemon); /* there must be no suspended ones when it stops */
     MHD_stop_daemon(d->daemon);
     d->daemon = NULL;
 }

@@ -78,7 +78,7 @@ static int path_check(struct mx_follow *follow, const struct mx_follow_sink *sin
     if (stat(follow->path, &now) != 0) {
         follow->exists = false;
         if (errno != ENOENT && errno != ENOTDIR) return io_fail(follow, "look at");
-        return 0; /* between two names, or not made yet: what was read stays */
+        return 0; /* being renamed, or not created yet: what was read stays */
     }
     if (follow->file >= 0 &&
         (now.st_dev != follow->device || now.st_ino != follow->inode || (uint64_t)now.st_size < follow->read_bytes))
@@ -95,7 +95,7 @@ static int path_check(struct mx_follow *follow, const struct mx_follow_sink *sin
     return 0;
 }
 
-/* Hands on the whole lines of the block and moves what is left to its beginning. */
+/* Passes the complete lines of the block on and moves the rest to its beginning. */
 static void lines_pass(struct mx_follow *follow, const struct mx_follow_sink *sink)
 {
     size_t at = 0;

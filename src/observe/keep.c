@@ -51,7 +51,7 @@ static int by_age(const void *a, const void *b)
     return strncmp(x, "step-", 5) == 0 && m != n ? (m > n) - (m < n) : strcmp(x, y);
 }
 
-/* The names that `ours` takes; none if there is no folder or no memory: the next call finds them. */
+/* The names that `ours` accepts; none without the folder or without memory: the next call finds them. */
 static struct names names_list(const char *folder, bool (*ours)(const char *name))
 {
     struct names names = {0};
@@ -122,7 +122,7 @@ static bool is_sample(const char *name)
     return length > 4 && (strcmp(name + length - 4, ".wav") == 0 || strcmp(name + length - 4, ".png") == 0);
 }
 
-/* With what the program writes there; a folder in which something else lies stays, with that. */
+/* Removes what the program writes there; a folder with other files stays, with them. */
 static void step_delete(const char *folder)
 {
     struct names names = names_list(folder, is_sample);

@@ -380,7 +380,7 @@ static void evaluation_row(const struct mx_view *view, struct line *line)
     end(line);
 }
 
-/* What the user should know; any number of rows from none on. */
+/* Notes for the user; zero or more rows. */
 static int trouble_rows(const struct mx_view *view, struct line *line)
 {
     char number[NUMBER_BYTES], bytes[MX_BYTES_TEXT_BYTES];

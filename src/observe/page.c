@@ -154,7 +154,7 @@ int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
                      "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                     /* Even if something slipped into the data, nothing can be loaded from anywhere. */
+                     /* Even if the data were malicious, nothing can be loaded from elsewhere. */
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
                      "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:; connect-src "
                      "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"

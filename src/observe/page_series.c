@@ -168,7 +168,7 @@ static void series_put(const struct series *s, struct mx_string *out)
 
 /* ---- evaluations and leaks: a second pass over the lines ---- */
 
-/* What the line has of an evaluation; nothing if it is none that can be read. */
+/* The evaluation of the line; nothing if the line has none that is readable. */
 static void evaluation_put(const char *line, const char *end, struct mx_string *out)
 {
     struct mx_metrics_record record;

@@ -77,7 +77,7 @@ static const char *name_of(const struct mx_tfevents *events)
     return events->path + strlen(events->folder) + 1;
 }
 
-/* Begins another file when this one has its share of the limit, and lets the oldest go when all together have more. */
+/* Starts another file when this one has its share of the limit, and deletes the oldest when all together exceed it. */
 static void limit_keep(struct mx_tfevents *events)
 {
     if (events->most_bytes == 0 || events->file < 0) return;
@@ -145,7 +145,7 @@ const char *mx_tfevents_path(const struct mx_tfevents *events)
     return events->path;
 }
 
-/* Everything or nothing: what was written of records that did not fit is taken back, so that readers never meet half a
+/* All or nothing: a partly written record is truncated, so that readers never find half a
  * record in the middle of a file. */
 void mx_tfevents_flush(struct mx_tfevents *events)
 {
@@ -206,7 +206,7 @@ void mx_tfevents_text(struct mx_tfevents *events, int64_t step, const char *tag,
     collect(events, step);
 }
 
-/* The bytes of a file of the run; NULL: it is not there, or cannot be read, which is worth one warning. */
+/* The bytes of a file of the run; NULL: it does not exist, or cannot be read, which is warned about once. */
 static char *file_read(struct mx_tfevents *events, const char *path, size_t *bytes)
 {
     char *data = NULL;
