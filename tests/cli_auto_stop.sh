@@ -16,7 +16,7 @@ tone_corpus tones 24 '$count = $row % 4 == 3 ? 88000 : 11000 + 100 * $row; $step
     $loud = 9000; $text = join(" and ", ("tone number $letter") x ($row % 4 == 3 ? 4 : 1)); $text = "$text|$text"'
 small=(train --train-data tones --backend cpu --part acoustic --set model.width=32 --set model.heads=2
     --set model.hidden=64 --set model.encoder_blocks=1 --set model.decoder_blocks=1 --set data.tokens=chars
-    --set training.samples=0 --set training.report=off --tensorboard off --set training.keep_last=100)
+    --set training.samples=0 --set training.report=off --tensorboard off --set training.keep_last=1000)
 
 # goes_on FROM STEP: the same run resumed from a step must end in the same bits.
 goes_on() {
@@ -62,6 +62,24 @@ check "steps are of equal work ($(spread steady) %), and were not before ($(spre
 # A run from before there was the setting goes on as it began.
 sed -i '/batch_frames:/d' counted/config.yaml
 goes_on counted 2
+
+# ---- the time limit ----
+# On a machine that stands still for a moment nothing fits, or not as much as it seemed: another try.
+for ((try = 0; try < 8; try++)); do
+    rm -rf timed
+    done_with "${small[@]}" --batch-size 4 --max-minutes 0.04 --steps 100000 --save-every 1 --output timed
+    if grep -q 'the steps for which there was time within the limit of 0.04 minutes are made' stderr; then break; fi
+done
+check "says that the steps do not fit" grep -qE 'step [0-9]+: there is time for [0-9]+ more steps? within the limit of 0.04 minutes' stderr
+from=$(sed -n 's/.*step \([0-9]*\): there is time for.*/\1/p' stderr)
+rates() {
+    sed -n 's/.*"step":\([0-9]*\),.*"lr":\([^,]*\),.*/\1 \2/p' timed/metrics.jsonl
+}
+check "the rate falls from there on" awk -v from="$from" '
+    $1 > from + 1 && $2 >= last { exit 1 } { last = $2 } END { exit !(NR > from) }' <(rates)
+goes_on timed $((from + 1))
+check "run.json has the deadline" grep -qE '"deadline":[0-9]{10},' timed/run.json
+check "and why it ended" grep -q '"state":"time limit"' timed/run.json
 
 # ---- auto-stop ----
 stop=("${small[@]}" --batch-size 4 --auto-stop --eval-every 2 --save-every 1)

@@ -12,6 +12,7 @@
 // clang-format on
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "myxtts/error.h"
@@ -438,6 +439,19 @@ static void test_progress_jumps_and_excess(void **state)
     sink_close();
 }
 
+static void test_progress_deadline(void **state)
+{
+    (void)state;
+    sink_open(MX_LOG_INFO, MX_LOG_TEXT, NULL);
+    struct mx_progress *progress = begin("Limited", "steps", 1000000, 1);
+    mx_progress_deadline(progress, mx_clock_ns() + HOUR_NS / 2);
+    mx_progress_add(progress, 500000); /* the first count: no rate is known yet */
+    mx_progress_finish(progress);
+    assert_int_equal(count_of(sink_text, "Limited  50% 500000/1000000 steps, "), 2);
+    assert_int_equal(count_of(sink_text, " left\n"), 1);
+    sink_close();
+}
+
 static void test_progress_unknown_total(void **state)
 {
     (void)state;
@@ -678,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_whole_lines),
         cmocka_unit_test(test_progress_sparse),
         cmocka_unit_test(test_progress_jumps_and_excess),
+        cmocka_unit_test(test_progress_deadline),
         cmocka_unit_test(test_progress_unknown_total),
         cmocka_unit_test(test_progress_silence),
         cmocka_unit_test(test_progress_json),

@@ -91,6 +91,26 @@ static void test_holds_the_peak_until_the_last_stretch(void **state)
     assert_true(near(mx_schedule_rate(&s, INT64_MAX), 2e-5));
 }
 
+static void test_falls_from_where_it_is(void **state)
+{
+    (void)state;
+    struct mx_schedule s = plain;
+    s.fall = 550, s.fall_end = 650;
+    for (int64_t i = 0; i <= 550; i++) assert_true(mx_schedule_rate(&s, i) == mx_schedule_rate(&plain, i));
+    for (int64_t i = 551; i <= 650; i++) assert_true(mx_schedule_rate(&s, i) < mx_schedule_rate(&s, i - 1));
+    assert_true(near(mx_schedule_rate(&s, 575), 2e-5 + (1e-3 - 2e-5) / 4));
+    assert_true(near(mx_schedule_rate(&s, 650), 2e-5));
+    assert_true(near(mx_schedule_rate(&s, INT64_MAX), 2e-5));
+    s.fall = 1, s.fall_end = 5; /* in the warm-up, below the floor: it stays there */
+    assert_true(near(mx_schedule_rate(&s, 1), 2e-5) && near(mx_schedule_rate(&s, 4), 2e-5));
+    s.floor = 0.5;
+    assert_true(near(mx_schedule_rate(&s, 9), 2e-5));
+    s = (struct mx_schedule){.peak = 1e-3, .floor = 0.02, .steps = 1000, .hold = 800, .cycles = 1, .cycle_decay = 1};
+    s.fall = 850, s.fall_end = 900; /* in the last stretch of a run that ends by itself */
+    assert_true(near(mx_schedule_rate(&s, 850), 2e-5 + (1e-3 - 2e-5) / 2));
+    assert_true(near(mx_schedule_rate(&s, 900), 2e-5));
+}
+
 static void test_refuses_what_would_come_to_rest(void **state)
 {
     (void)state;
@@ -137,6 +157,7 @@ int main(void)
                                        cmocka_unit_test(test_is_finite_and_positive_for_ever),
                                        cmocka_unit_test(test_holds_the_peak_until_the_last_stretch),
                                        cmocka_unit_test(test_cycles_begin_anew_from_lower_tops),
+                                       cmocka_unit_test(test_falls_from_where_it_is),
                                        cmocka_unit_test(test_refuses_what_would_come_to_rest),
                                        cmocka_unit_test(test_levels_have_names_and_differ)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,9 +43,10 @@ struct mx_progress {
     _Atomic uint64_t next_step_done; /* elsewhere than on a terminal: the count that brings the next line */
     pthread_mutex_t draw;
     char note[161];
-    uint64_t last_line_ns; /* elsewhere than on a terminal: when the last line was written */
-    uint64_t rate_ns, rate_done;
-    double rate; /* per second; < 0 until there is one */
+    uint64_t last_line_ns;        /* elsewhere than on a terminal: when the last line was written */
+    uint64_t rate_ns, rate_done;  /* up to here the rate is known */
+    double recent_done, recent_s; /* counts and their seconds, fewer the longer ago */
+    uint64_t deadline_ns;         /* 0: none */
 };
 
 /* The progress that has the live line of the terminal: the first one that drew, until it finishes. Others that run
@@ -93,6 +94,23 @@ struct state {
     bool ended;
 };
 
+/* Per second; less than 0: not known. With `draw` held. */
+static double rate_now(const struct mx_progress *progress)
+{
+    return progress->recent_s > 0 ? progress->recent_done / progress->recent_s : -1.0;
+}
+
+/* By the rate and the deadline; 0: not known, or nothing is left. With `draw` held. */
+static double seconds_left(const struct mx_progress *progress, const struct state *state)
+{
+    const uint64_t total = progress->total, deadline_ns = progress->deadline_ns;
+    double left_s = 1e9;
+    if (total > 0 && total <= state->done) return 0;
+    if (total > 0 && state->rate > 0.0) left_s = fmin(left_s, (double)(total - state->done) / state->rate);
+    if (deadline_ns > state->now_ns) left_s = fmin(left_s, (double)(deadline_ns - state->now_ns) * 1e-9);
+    return (total > 0 && state->rate > 0.0) || deadline_ns > state->now_ns ? left_s : 0;
+}
+
 /* What follows the bar. With `draw` held. */
 static void put_state(const struct mx_progress *progress, const struct state *state, char *line, size_t *used)
 {
@@ -108,13 +126,14 @@ static void put_state(const struct mx_progress *progress, const struct state *st
     if (rate >= 0.0) {
         put(line, used, ", %.*f%s%s/s", rate < 10.0 ? 2 : rate < 100.0 ? 1 : 0, rate, space, progress->unit);
     }
+    const double left_s = state->ended ? 0 : seconds_left(progress, state);
     if (state->ended) {
         put(line, used, ", ");
         put_duration(line, used, (double)(state->now_ns - progress->start_ns) * 1e-9);
-    } else if (progress->total > done && rate > 0.0) {
-        const double left_s = (double)(progress->total - done) / rate;
+    }
+    if (left_s > 0) {
         put(line, used, ", ");
-        put_duration(line, used, fmin(left_s, 1e9));
+        put_duration(line, used, left_s);
         put(line, used, " left");
     }
     if (progress->note[0]) put(line, used, ", %s", progress->note);
@@ -125,7 +144,7 @@ static void draw_live(const struct mx_progress *progress, uint64_t done, uint64_
 {
     char line[LINE_BYTES], state[LINE_BYTES];
     size_t used = 0, state_used = 0;
-    put_state(progress, &(struct state){done, now_ns, progress->rate, false}, state, &state_used);
+    put_state(progress, &(struct state){done, now_ns, rate_now(progress), false}, state, &state_used);
     put(line, &used, "%s ", progress->title);
     int room = columns - (int)(used + state_used) - 3;
     if (room > BAR_MAX) room = BAR_MAX;
@@ -148,14 +167,18 @@ static void write_line(const struct mx_progress *progress, const struct state *s
     mx_info("%s", line);
 }
 
-/* Follows the rate with a memory of RATE_MEMORY_S. With `draw` held. */
+/* Follows the rate with a memory of RATE_MEMORY_S, from the first count on: what comes before it is preparation. With
+ * `draw` held. */
 static void update_rate(struct mx_progress *progress, uint64_t done, uint64_t now_ns)
 {
     const double seconds = (double)(now_ns - progress->rate_ns) * 1e-9;
-    if (seconds * 2e9 < (double)TICK_NS) return; /* too short to estimate a rate */
-    const double rate = (double)(done - progress->rate_done) / seconds;
-    const double keep = progress->rate < 0.0 ? 0.0 : exp(-seconds / RATE_MEMORY_S);
-    progress->rate = keep * progress->rate + (1.0 - keep) * rate;
+    const bool first = progress->rate_done == 0;
+    if (done == 0 || (!first && seconds * 2e9 < (double)TICK_NS)) return; /* too short to estimate a rate */
+    if (!first) {
+        const double keep = exp(-seconds / RATE_MEMORY_S);
+        progress->recent_done = keep * progress->recent_done + (double)(done - progress->rate_done);
+        progress->recent_s = keep * progress->recent_s + seconds;
+    }
     progress->rate_ns = now_ns;
     progress->rate_done = done;
 }
@@ -190,7 +213,6 @@ int mx_progress_start(const struct mx_progress_options *options, struct mx_progr
     progress->total = options->total;
     progress->delay_ns = options->delay_ns ? options->delay_ns : DELAY_NS_DEFAULT;
     progress->start_ns = progress->rate_ns = progress->last_line_ns = mx_clock_ns();
-    progress->rate = -1.0;
     atomic_store_explicit(&progress->next_look_ns, progress->start_ns + progress->delay_ns, memory_order_relaxed);
     atomic_store_explicit(&progress->next_step_done, step_after(progress, 0), memory_order_relaxed);
     *out = progress;
@@ -212,7 +234,7 @@ static void refresh(struct mx_progress *progress, uint64_t now_ns)
         return;
     }
     if (!step_reached(progress, done) && now_ns - progress->last_line_ns < QUIET_NS) return;
-    write_line(progress, &(struct state){done, now_ns, progress->rate, false});
+    write_line(progress, &(struct state){done, now_ns, rate_now(progress), false});
     progress->last_line_ns = now_ns;
     atomic_store_explicit(&progress->next_step_done, step_after(progress, done), memory_order_relaxed);
 }
@@ -239,6 +261,14 @@ void mx_progress_total(struct mx_progress *progress, uint64_t total)
     progress->total = total;
     const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
     atomic_store_explicit(&progress->next_step_done, step_after(progress, done), memory_order_relaxed);
+    pthread_mutex_unlock(&progress->draw);
+}
+
+void mx_progress_deadline(struct mx_progress *progress, uint64_t deadline_ns)
+{
+    if (progress == NULL) return;
+    pthread_mutex_lock(&progress->draw);
+    progress->deadline_ns = deadline_ns;
     pthread_mutex_unlock(&progress->draw);
 }
 

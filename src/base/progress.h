@@ -26,6 +26,8 @@ int mx_progress_start(const struct mx_progress_options *options, struct mx_progr
 void mx_progress_add(struct mx_progress *progress, uint64_t amount);
 /* The total was an estimate, and this is a better one. */
 void mx_progress_total(struct mx_progress *progress, uint64_t total);
+/* The work ends at this time (mx_clock_ns) even if it is not done: the time left is not more than until then. */
+void mx_progress_deadline(struct mx_progress *progress, uint64_t deadline_ns);
 /* Text shown after the rate ("loss 0.42"); copied, cut to 160 bytes. */
 void mx_progress_note(struct mx_progress *progress, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void mx_progress_finish(struct mx_progress *progress); /* draws the final state once and frees it */

@@ -130,6 +130,7 @@ bool mx_view_run(struct mx_view *view, const char *text, size_t length)
     text_copy(root, "mode", view->mode, sizeof view->mode);
     text_copy(root, "failure", view->failure, sizeof view->failure);
     view->run_steps = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "steps"));
+    view->run_deadline = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "deadline"));
     const cJSON *const flow = cJSON_GetObjectItemCaseSensitive(root, "flow"); /* NAN for what is not there */
     view->run_data_busy = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "data_busy"));
     view->run_model_busy = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(flow, "model_busy"));
@@ -157,15 +158,20 @@ double mx_view_steps(const struct mx_view *view)
 double mx_view_step_ms(const struct mx_view *view)
 {
     const int64_t count = view->steps_seen < MX_VIEW_RECENT ? view->steps_seen : MX_VIEW_RECENT;
+    /* The first one waited for the pipeline to fill. */
+    const int64_t from = view->steps_seen > 1 && view->steps_seen <= MX_VIEW_RECENT ? 1 : 0;
     double sum = 0;
-    for (int64_t i = 0; i < count; i++) sum += view->recent_ms[i];
-    return count == 0 ? NAN : sum / (double)count;
+    for (int64_t i = from; i < count; i++) sum += view->recent_ms[i];
+    return count == 0 ? NAN : sum / (double)(count - from);
 }
 
 double mx_view_seconds_left(const struct mx_view *view)
 {
     const double left = view->has_step ? mx_view_steps(view) - view->step.step : NAN;
-    return left > 0 ? left * mx_view_step_ms(view) / 1000 : left;
+    if (!(left > 0)) return left;
+    const double by_steps = left * mx_view_step_ms(view) / 1000;
+    const double by_limit = view->has_run ? view->run_deadline - view->step.time : NAN;
+    return by_limit < by_steps ? fmax(by_limit, 0) : by_steps;
 }
 
 /* Does run.json say so? */

@@ -49,7 +49,7 @@ struct mx_view {
     char state[24], mode[48], failure[256];
     int device_count;
     struct mx_view_device devices[MX_VIEW_DEVICES]; /* data, model; or the one that is both */
-    double run_steps;
+    double run_steps, run_deadline; /* the latter in seconds since 1970; NAN: the run has no time limit */
     double run_data_busy, run_model_busy, run_data_wait; /* over all steps since its start; NAN: not known */
 };
 

@@ -91,7 +91,8 @@ const mxPage = (() => {
   function head(box) {
     const what = state(), badge = {done: '', training: 'now', failed: 'bad', unknown: 'plain'}[what];
     const done = now(), all = total(), seconds = S('step_ms').reduce((a, v) => a + (v || 0) * D.per, 0) / 1000;
-    const speed = mean('step_ms', 0.2), left = all > done && good(speed) ? (all - done) * speed / 1000 : 0;
+    const speed = mean('step_ms', 0.2), limit = D.run && D.run.deadline ? D.run.deadline - last('time') : Infinity;
+    const left = all > done && good(speed) ? Math.min((all - done) * speed / 1000, limit) : 0;
     const words = [say('of_steps', L.number(done), L.number(all || done))];
     if (last('epoch') !== null) words.push(say('epoch', L.number(last('epoch') + 1)));
     if (seconds > 0) words.push(say('took', L.time(seconds)));

@@ -224,6 +224,10 @@ int mx_run_text(const struct mx_run *run, struct mx_string *out)
     mx_json_string(out, "failure", run->failure);
     mx_json_count(out, "started", (int64_t)run->started);
     mx_json_count(out, "written", (int64_t)time(NULL));
+    if (run->deadline > 0)
+        mx_json_count(out, "deadline", (int64_t)run->deadline);
+    else
+        mx_json_null(out, "deadline");
     mx_json_count(out, "first_step", run->first_step);
     mx_json_count(out, "step", run->step);
     mx_json_count(out, "steps", run->steps);

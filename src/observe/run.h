@@ -8,6 +8,7 @@
  *     "program": version, "process": id, "state": "training" | "done" | "stopped early" | "learned what it can" | "time limit" | "interrupted"
  *         | "failed", "failure": message of a failure, otherwise null
  *     "started", "written": seconds since 1970; "first_step": steps already done at this start
+ *     "deadline": when the time limit ends this start, in seconds since 1970; null: it has none
  *     "step": steps done, "steps": the last step of the run
  *     "resume": the command that continues the run
  *     "model": {"size", "parameters", "width", "heads", "encoder_blocks", "decoder_blocks", "mixed_precision"}
@@ -60,6 +61,7 @@ struct mx_run {
     enum mx_run_state state;
     const char *failure; /* NULL: none */
     double started;      /* seconds since 1970 */
+    double deadline;     /* likewise: when the time limit ends this start; 0: it has none */
     int64_t first_step, step, steps;
     const char *folder; /* of the run, absolute: for the command that continues it */
 

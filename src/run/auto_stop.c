@@ -36,7 +36,7 @@ static void schedules_set(struct mx_job *job)
         schedules[i]->steps = job->steps;
         schedules[i]->hold = hold > 0 ? hold : 1;
     }
-    if (job->trainer != NULL) mx_trainer_hold(job->trainer, schedules[0]->hold, job->steps);
+    if (job->trainer != NULL) mx_trainer_reschedule(job->trainer, schedules[0], schedules[1]);
 }
 
 int mx_job_auto_choose(struct mx_job *job)
@@ -100,7 +100,7 @@ void mx_job_auto_look(struct mx_job *job)
     const double value = e->vocoder_alone ? e->vocoder.total : e->mel_db;
     const int64_t least = PATIENCE * t->eval_every, part = step / PATIENCE_PART;
     const int64_t stretch = step / STRETCH_PART > 0 ? step / STRETCH_PART : 1;
-    if (!t->auto_stop || a->from > 0) return;
+    if (!t->auto_stop || a->from > 0 || job->limit.from > 0) return;
     const bool whole = e->utterances > 0 && (e->vocoder_alone || e->spoken == e->utterances);
     if (!whole) return; /* nothing was measured that could be compared */
     if (isfinite(value) && (!a->known || value < a->value * (1 - GAIN)))
@@ -120,7 +120,7 @@ void mx_job_auto_look(struct mx_job *job)
 
 bool mx_job_auto_learned(const struct mx_job *job)
 {
-    return job->settings.training.auto_stop && job->auto_stop.from > 0 &&
+    return job->settings.training.auto_stop && job->auto_stop.from > 0 && job->limit.from == 0 &&
            mx_trainer_state(job->trainer)->step >= job->steps && !job->evaluation_due;
 }
 

@@ -76,6 +76,14 @@ struct mx_auto_stop {
     int64_t end;  /* … and this is the last step */
 };
 
+/* Where the run ends because of `training.max_minutes` (time_limit.c). */
+struct mx_job_limit {
+    int64_t from; /* the learning rate falls since this step; 0: not yet, or the planned steps fit into the time … */
+    int64_t end;  /* … and this is the last step */
+    double minutes; /* the limit that both follow from */
+    bool estimated; /* in this start */
+};
+
 struct mx_job {
     struct mx_job_request request;
     struct mx_settings settings; /* resolved; released by the caller */
@@ -111,6 +119,7 @@ struct mx_job {
     const char **speaker_languages; /* codes, as in struct mx_checkpoint_state */
     struct mx_job_best best;        /* so far */
     struct mx_auto_stop auto_stop;
+    struct mx_job_limit limit;
     bool evaluated; /* and this is the last evaluation: */
     struct mx_trainer_evaluation evaluation;
     bool evaluation_due;     /* the evaluation of the last step is incomplete: the run ends before it */
@@ -176,6 +185,24 @@ void mx_job_auto_follow(struct mx_job *job, int64_t from, int64_t end);
 /* Is it over, and because nothing was gained any more? */
 bool mx_job_auto_learned(const struct mx_job *job);
 void mx_job_auto_tell(const struct mx_job *job); /* says so, or that the steps were too few for that */
+
+/* ---- time_limit.c ---- */
+/* A run that is resumed while its learning rate falls because of this limit goes on so, to the same end. Call it when
+ * the schedules are set as in any other run. */
+void mx_job_limit_choose(struct mx_job *job);
+/* When the loop began, when its first step was made, and now. */
+struct mx_job_times {
+    uint64_t begin_ns, first_ns, now_ns;
+};
+/* After `step`: once most of the time is over, estimates the steps for which there is time. If they are fewer than
+ * planned, the learning rate falls to its floor with them. */
+void mx_job_limit_estimate(struct mx_job *job, int64_t step, const struct mx_job_times *times);
+/* In ranks other than the first: what that has found. 0: nothing. */
+void mx_job_limit_follow(struct mx_job *job, int64_t from, int64_t end);
+/* The time is over before the last of these steps: a run that is resumed has a limit of its own. Was one set? */
+bool mx_job_limit_clear(struct mx_job *job);
+/* Has it made the last step that there was time for? */
+bool mx_job_limit_reached(const struct mx_job *job);
 
 /* ---- memory_plan.c ---- */
 /* Plans the memory of job->options. If it does not fit, auto-tuning takes a smaller buffer; otherwise, and unless
@@ -268,6 +295,8 @@ bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint);
 void mx_job_state_batch(struct mx_job *job);
 /* Is the evaluation of the last step of a checkpoint's run still to be made? */
 bool mx_job_state_due(const struct mx_checkpoint *checkpoint);
+/* How a time limit lets the run to be resumed end; false: none does. */
+bool mx_job_state_limit(const struct mx_job *job, struct mx_job_limit *out);
 /* Reads where auto-stop was. */
 void mx_job_state_auto(struct mx_job *job);
 /* Is the corpus still the one that the resumed run was trained on? If not: MX_ERR_DATA naming what has changed. */

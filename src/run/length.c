@@ -62,6 +62,7 @@ int mx_job_length_choose(struct mx_job *job)
     s->warmup = t->warmup_steps < job->steps / 10 ? t->warmup_steps : job->steps / 10;
     mx_job_vocoder_steps(job);
     mx_job_auto_schedule(job);
+    mx_job_limit_choose(job);
 out:
     return rc;
 }

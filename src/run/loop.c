@@ -80,7 +80,7 @@ static bool patience_over(const struct mx_job *job, int64_t step)
 /* Where the loop is. */
 struct loop {
     struct mx_interrupt interrupt;
-    uint64_t begin_ns;
+    struct mx_job_times times;
     struct mx_trainer_report report; /* of the newest step */
     bool best;                       /* its evaluation is the best so far … */
     struct mx_job_best before;       /* … and this was the best before it */
@@ -157,6 +157,7 @@ static int step_make(struct mx_job *job, struct loop *loop, bool *made)
         return report->step_ns > 0 || waits ? rc : failure_save(job, loop);
     }
     loop->saved = false;
+    if (loop->times.first_ns == 0) loop->times.first_ns = mx_clock_ns();
     /* Also if the run ends here: then the evaluation is made when the run goes on. */
     job->evaluation_due = report->step >= job->steps || (t->eval_every > 0 && report->step % t->eval_every == 0);
     return 0;
@@ -193,11 +194,17 @@ static int save(struct mx_job *job, struct loop *loop)
 
 /* ---- the whole ---- */
 
+/* 0: none. */
+static uint64_t limit_ns(const struct mx_job *job)
+{
+    return (uint64_t)(job->settings.training.max_minutes * 60e9);
+}
+
 static int loop_begin(struct mx_job *job, struct loop *loop)
 {
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    *loop = (struct loop){.begin_ns = mx_clock_ns()};
+    *loop = (struct loop){.times.begin_ns = mx_clock_ns()};
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
     loop->saved = job->request.resume != NULL && !job->evaluation_due;
     job->stop = mx_interrupt_watch(&loop->interrupt, true);
@@ -211,6 +218,7 @@ static int loop_begin(struct mx_job *job, struct loop *loop)
                                                            .unit = "steps",
                                                            .total = open ? 0 : (uint64_t)(job->steps - step)},
                              &job->progress));
+    if (limit_ns(job) > 0) mx_progress_deadline(job->progress, loop->times.begin_ns + limit_ns(job));
     mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job, job->stop);
 out:
     return rc;
@@ -219,9 +227,11 @@ out:
 /* Before a step: does anything end the run here? All ranks give the same answer. */
 static int end_look(struct mx_job *job, struct loop *loop)
 {
-    const double limit_ns = job->settings.training.max_minutes * 60e9;
+    struct mx_job_times *const t = &loop->times;
+    t->now_ns = mx_clock_ns();
     mx_interrupt_renew(&loop->interrupt);
-    loop->late = !loop->enough && limit_ns > 0 && (double)(mx_clock_ns() - loop->begin_ns) >= limit_ns;
+    loop->late = !loop->enough && limit_ns(job) > 0 && t->now_ns - t->begin_ns >= limit_ns(job);
+    mx_job_limit_estimate(job, mx_trainer_state(job->trainer)->step, t);
     loop->stopped = !loop->enough && atomic_load(job->stop);
     bool over = loop->enough || loop->late; /* rank 0, which runs this, decides it; the others must know */
     return mx_job_ranks_agree(job, &loop->stopped, &over);
@@ -233,8 +243,8 @@ static int late_finish(struct mx_job *job, struct loop *loop)
     int rc = 0;
     bool best = false;
     mx_info("the time limit of %g minutes is reached", job->settings.training.max_minutes);
-    if (loop->saved) return 0;
-    if (mx_trainer_state(job->trainer)->step > 0) {
+    if (!mx_job_limit_clear(job) && loop->saved) return 0;
+    if (!loop->saved && mx_trainer_state(job->trainer)->step > 0) {
         rc = mx_job_evaluate(job, &best);
         if (rc == MX_ERR_INTERRUPTED) mx_error_clear();
         if (rc != MX_ERR_INTERRUPTED) MX_TRY(rc);
@@ -259,6 +269,8 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
     if (loop->enough)
         mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best.step,
                 state->step);
+    if (mx_job_limit_reached(job))
+        mx_info("the steps for which there was time within the limit of %g minutes are made", job->limit.minutes);
     mx_job_auto_tell(job);
     if ((!loop->stopped || state->step >= job->steps) && !job->evaluation_due) return 0;
     MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
@@ -269,7 +281,8 @@ static enum mx_run_state state_of(const struct mx_job *job, int rc, const struct
 {
     if (rc == MX_ERR_INTERRUPTED) return MX_RUN_INTERRUPTED;
     if (rc >= 0 && mx_job_auto_learned(job)) return MX_RUN_LEARNED;
-    return rc < 0 ? MX_RUN_FAILED : loop->enough ? MX_RUN_EARLY : loop->late ? MX_RUN_TIME : MX_RUN_DONE;
+    const bool late = loop->late || mx_job_limit_reached(job);
+    return rc < 0 ? MX_RUN_FAILED : loop->enough ? MX_RUN_EARLY : late ? MX_RUN_TIME : MX_RUN_DONE;
 }
 
 static void loop_leave(struct mx_job *job, const struct loop *loop, int rc)

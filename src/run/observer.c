@@ -101,7 +101,9 @@ static int facts_find(struct mx_job_observer *o)
     o->folder = mx_strdup(whole != NULL ? whole : job->run);
     free(whole);
     if (o->folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    o->run = (struct mx_run){.started = (double)time(NULL),
+    const double now = (double)time(NULL), minutes = t->max_minutes;
+    o->run = (struct mx_run){.started = now,
+                             .deadline = minutes > 0 ? now + 60 * minutes : 0,
                              .first_step = mx_trainer_state(job->trainer)->step,
                              .steps = job->steps,
                              .folder = o->folder,
@@ -161,7 +163,7 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->state = state;
     run->failure = failure;
     run->step = mx_trainer_state(job->trainer)->step;
-    run->steps = job->steps; /* which auto-stop changes */
+    run->steps = job->steps; /* which auto-stop and the time limit change */
     devices_look(o);
     run->flow = *mx_trainer_stats(job->trainer); /* as in the last line of metrics.jsonl */
     mx_pipeline_levels(pipeline, &levels);

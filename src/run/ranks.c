@@ -174,15 +174,21 @@ int mx_job_ranks_normaliser(struct mx_job *job)
 
 int mx_job_ranks_agree(struct mx_job *job, bool *stop, bool *end)
 {
-    /* Where rank 0 lets the run end (auto-stop): the others add nothing. */
+    /* Where rank 0 lets the run end (auto-stop, time limit): the others add nothing. */
     const struct mx_auto_stop *const a = &job->auto_stop;
+    const struct mx_job_limit *const limit = &job->limit;
     const bool first = mx_job_ranks_first(job);
-    double values[4] = {*stop, *end, first ? (double)a->from : 0, first ? (double)a->end : 0};
-    const int rc = mx_comm_add(job->options.comm, values, 4);
+    double values[6] = {*stop, *end};
+    if (first) {
+        values[2] = (double)a->from, values[3] = (double)a->end;
+        values[4] = (double)limit->from, values[5] = (double)limit->end;
+    }
+    const int rc = mx_comm_add(job->options.comm, values, 6);
     if (rc < 0) return rc;
     *stop = values[0] > 0;
     *end = values[1] > 0;
     if (!first) mx_job_auto_follow(job, (int64_t)values[2], (int64_t)values[3]);
+    if (!first) mx_job_limit_follow(job, (int64_t)values[4], (int64_t)values[5]);
     return rc;
 }
 

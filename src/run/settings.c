@@ -394,9 +394,10 @@ static const struct mx_config_field training_fields[] = {
     {MX_CONFIG_INT(TRAINING, steps, 0, INT64_C(1) << 40, "0", NULL,
                    "Stop after N steps, unless the epochs end first. 0: the epochs alone decide."),
      .flag = "steps", .value = "N", .meaning = "decided by the epochs"},
-    {MX_CONFIG_DOUBLE(TRAINING, max_minutes, 0, 1e7, "0", "minutes",
-                      "Stop after M minutes and save a checkpoint. 0: no limit. The learning rate schedule ignores "
-                      "this limit, so set the steps as well."),
+    {MX_CONFIG_DOUBLE(
+         TRAINING, max_minutes, 0, 1e7, "0", "minutes",
+         "Stop after M minutes and save a checkpoint. 0: no limit. If there is not time for all steps, the "
+         "learning rate falls to its floor in the last fifth of the time."),
      .flag = "max-minutes", .value = "M", .meaning = "no limit"},
     {MX_CONFIG_INT(TRAINING, seed, 0, INT64_MAX, "1", NULL, "Seed of everything random."), .flag = "seed",
      .value = "N"},

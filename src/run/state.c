@@ -42,7 +42,7 @@ static const struct part_value fractions[] = {
 #define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
 #define DATA_CONTENTS "data.contents"
 #define DATA_PIECES   "data.pieces" /* "true"; only where long rows were cut (long.c) */
-#define EXTRAS        42
+#define EXTRAS        45
 #define SHARES        "shares"         /* train/share_policy.h; only where there were any */
 #define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
 
@@ -54,6 +54,11 @@ static const struct part_value fractions[] = {
     X("auto_stop.from", from)                                                                                          \
     X("auto_stop.end", end)
 #define AUTO_VALUE "auto_stop.value" /* only once there is one */
+
+/* Only while the learning rate falls because of the time limit. */
+#define LIMIT_FROM    "time_limit.from"
+#define LIMIT_END     "time_limit.end"
+#define LIMIT_MINUTES "time_limit.minutes"
 
 struct extras {
     struct mx_metadata list[EXTRAS];
@@ -94,6 +99,21 @@ static size_t auto_write(const struct mx_job *job, struct extras *extras, size_t
     return n;
 }
 
+static size_t limit_write(const struct mx_job *job, struct extras *extras, size_t n)
+{
+    const struct mx_job_limit *const limit = &job->limit;
+    if (limit->from == 0 || mx_job_limit_reached(job)) return n;
+    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, limit->from);
+    extras->list[n] = (struct mx_metadata){LIMIT_FROM, extras->texts[n]};
+    n++;
+    snprintf(extras->texts[n], sizeof extras->texts[n], "%" PRId64, limit->end);
+    extras->list[n] = (struct mx_metadata){LIMIT_END, extras->texts[n]};
+    n++;
+    mx_string_from_double(limit->minutes, extras->texts[n]);
+    extras->list[n] = (struct mx_metadata){LIMIT_MINUTES, extras->texts[n]};
+    return n + 1;
+}
+
 static size_t extras_write(const struct mx_job *job, struct extras *extras)
 {
     size_t n = 0;
@@ -122,6 +142,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
         n++;
     }
     n = auto_write(job, extras, n);
+    n = limit_write(job, extras, n);
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
     if (job->evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
@@ -301,6 +322,17 @@ void mx_job_state_auto(struct mx_job *job)
 #undef X
     a.known = whole;
     if (whole) job->auto_stop = a;
+}
+
+bool mx_job_state_limit(const struct mx_job *job, struct mx_job_limit *out)
+{
+    const struct mx_checkpoint_state *const from = mx_checkpoint_state(job->origin);
+    const char *const minutes = mx_checkpoint_extra(from, LIMIT_MINUTES);
+    const char *const first = mx_checkpoint_extra(from, LIMIT_FROM), *const end = mx_checkpoint_extra(from, LIMIT_END);
+    return minutes != NULL && first != NULL && end != NULL &&
+           mx_string_parse_double(minutes, &out->minutes) == MX_STRING_NUMBER &&
+           mx_string_parse_int64(first, &out->from) == MX_STRING_NUMBER &&
+           mx_string_parse_int64(end, &out->end) == MX_STRING_NUMBER && out->from > 0 && out->from < out->end;
 }
 
 void mx_job_state_batch(struct mx_job *job)

@@ -57,16 +57,21 @@ int mx_schedule_check(const struct mx_schedule *s)
     return 0;
 }
 
-double mx_schedule_rate(const struct mx_schedule *s, int64_t step)
+/* Falls quickly at first and leaves time at low rates. `done`: the part of the fall that is over, 0 to 1. */
+static double fall(double from, double low, double done)
+{
+    return low + (from - low) * (1 - sqrt(done));
+}
+
+/* As planned. */
+static double planned_rate(const struct mx_schedule *s, int64_t step)
 {
     const double low = s->peak * s->floor;
-    if (step < 0) step = 0;
     if (step < s->warmup) return s->peak * ((double)step + 1) / (double)s->warmup;
     if (step >= s->steps) return low;
-    if (s->hold > 0) {
+    if (s->hold > 0) { /* hold ≤ steps */
         if (step < s->hold) return s->peak;
-        /* Here hold ≤ step < steps. The root falls quickly at first and leaves time at low rates. */
-        return low + (s->peak - low) * (1 - sqrt((double)(step - s->hold) / (double)(s->steps - s->hold)));
+        return fall(s->peak, low, (double)(step - s->hold) / (double)(s->steps - s->hold));
     }
     /* Here warmup ≤ step < steps, so the length is at least 1. */
     const double cycle = (double)(s->steps - s->warmup) / s->cycles;
@@ -74,4 +79,12 @@ double mx_schedule_rate(const struct mx_schedule *s, int64_t step)
     const double turn = fmin(floor(done), s->cycles - 1);
     const double top = fmax(s->peak * pow(s->cycle_decay, turn), low);
     return low + (top - low) * 0.5 * (1 + cos(PI * fmin(done - turn, 1)));
+}
+
+double mx_schedule_rate(const struct mx_schedule *s, int64_t step)
+{
+    if (step < 0) step = 0;
+    if (s->fall == 0 || step < s->fall) return planned_rate(s, step);
+    const double from = planned_rate(s, s->fall), low = fmin(from, s->peak * s->floor);
+    return step < s->fall_end ? fall(from, low, (double)(step - s->fall) / (double)(s->fall_end - s->fall)) : low;
 }

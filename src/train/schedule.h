@@ -7,7 +7,8 @@
  * each time from a lower peak, which helps a run that has stopped improving too early.
  *
  * A run whose length is decided while it runs holds the peak instead, until the step at which its end is known, and
- * falls to the floor from there; cycles then have no effect.
+ * falls to the floor from there; cycles then have no effect. A run that turns out to have time for fewer steps than
+ * planned follows its schedule until that is known, and falls to the floor from the rate it has reached.
  *
  * Plain values only: nothing is allocated.
  */
@@ -22,6 +23,8 @@ struct mx_schedule {
     int64_t warmup;     /* steps; 0: none */
     int64_t steps;      /* planned, warm-up included; ≥ 1 */
     int64_t hold;       /* > 0: the peak stays until this step, as above; ≤ steps */
+    int64_t fall;       /* > 0: from this step on the rate falls, whatever it is, … */
+    int64_t fall_end;   /* … and is at the floor from this step on; > fall */
     int32_t cycles;     /* ≥ 1 */
     double cycle_decay; /* peak of each cycle as a share of the previous one's; > 0 … 1 */
 };

@@ -146,13 +146,10 @@ void mx_trainer_begin_watch(struct mx_trainer *t, void (*tell)(void *context), v
     t->begin_context = context;
 }
 
-void mx_trainer_hold(struct mx_trainer *t, int64_t hold, int64_t steps)
+void mx_trainer_reschedule(struct mx_trainer *t, const struct mx_schedule *acoustic, const struct mx_schedule *vocoder)
 {
-    struct mx_schedule *const schedules[] = {&t->options.optimizer.schedule, &t->options.vocoder.optimizer.schedule};
-    for (int i = 0; i < 2; i++) {
-        schedules[i]->hold = hold;
-        schedules[i]->steps = steps;
-    }
+    t->options.optimizer.schedule = *acoustic;
+    t->options.vocoder.optimizer.schedule = *vocoder;
 }
 
 void mx_trainer_watch(struct mx_trainer *t, const atomic_bool *stop)

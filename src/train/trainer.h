@@ -191,9 +191,9 @@ const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *traine
 void mx_trainer_begin_watch(struct mx_trainer *trainer, void (*tell)(void *context), void *context);
 /* A step that waits for data ends with MX_ERR_INTERRUPTED when *stop is set, as if it had not begun. NULL: never. */
 void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
-/* Between two steps: all learning rates stay at their peaks until step `hold` and fall to their floors until `steps`
- * (struct mx_schedule). */
-void mx_trainer_hold(struct mx_trainer *trainer, int64_t hold, int64_t steps);
+/* Between two steps: the learning rates follow these schedules from now on. */
+void mx_trainer_reschedule(struct mx_trainer *trainer, const struct mx_schedule *acoustic,
+                           const struct mx_schedule *vocoder);
 
 const struct mx_trainer_options *mx_trainer_options(const struct mx_trainer *trainer);
 const struct mx_trainer_state *mx_trainer_state(const struct mx_trainer *trainer);
