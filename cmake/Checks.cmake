@@ -136,8 +136,9 @@ function(mx_add_double)
   # Registers of the PTX machine are seen as numbers of several types.
   set_source_files_properties(${folder}/ptx_math.c ${folder}/ptx_memory.c ${folder}/ptx_run.c PROPERTIES COMPILE_OPTIONS
                               -fno-strict-aliasing)
+  list(APPEND sources ${CMAKE_SOURCE_DIR}/tests/support/nvrtc.c)
   add_library(cuda_double_objects OBJECT ${sources} ${out})
-  target_include_directories(cuda_double_objects PRIVATE ${folder} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(cuda_double_objects PRIVATE ${folder} ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   set_target_properties(cuda_double_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
   foreach(kind "" _plain _old)
     add_library(cuda_double${kind} SHARED $<TARGET_OBJECTS:cuda_double_objects>)

@@ -7,7 +7,8 @@
  *
  * NVRTC: see support/nvrtc.h. ptxas: in bin beside its lib64, then in $PATH, but not for an NVRTC in venv, whose version is
  * another. Without NVRTC the test is skipped (exit code 77), without ptxas only what it would tell.
- * `test_nvrtc find` only says whether there is one, `test_nvrtc knows ARCH` whether it knows a generation, with the exit code.
+ * `test_nvrtc find` only says whether there is one, with the exit code; `test_nvrtc ptx ARCH` prints what it makes of the
+ * kernels for a generation, and fails for one that it does not know.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,20 +17,20 @@
 
 #include <cmocka.h>
 
-#include "device/cuda/cuda_api.h"
 #include "device/kernels/launch.h"
 #include "support/nvrtc.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SKIPPED    77
-#define TEXT_BYTES 512
-#define SPILL_MOST 32 /* bytes that a kernel may keep outside of registers: no more than a few numbers */
+#define SKIPPED     77
+#define TEXT_BYTES  512
+#define ARCHS_MAX   64
+#define OPTIONS_MAX 12
+#define SPILL_MOST  32 /* bytes that a kernel may keep outside of registers: no more than a few numbers */
 
 static const int archs[] = {70, 75, 80, 86, 89, 90, 100, 120};
 #define ARCHS (sizeof archs / sizeof *archs)
@@ -45,30 +46,12 @@ struct outcome {
     struct figures kernels[MX_K_COUNT];
 };
 
-struct nvrtc {
-#define MEMBER(result, symbol, parameters) result(*symbol) parameters;
-    MX_CUDA_NVRTC_LIST(MEMBER, MEMBER)
-#undef MEMBER
-    int major, minor;
-};
-
 static struct nvrtc nvrtc;
 static char ptxas[1100]; /* "": not found */
 static struct outcome outcomes[ARCHS];
 static struct mx_kernel_tuning tuning;
 
 /* ---- finding ---- */
-
-static bool nvrtc_take(void *library)
-{
-    bool whole = library != NULL;
-#define TAKE(result, symbol, parameters)                                                                               \
-    if (whole) *(void **)&nvrtc.symbol = dlsym(library, #symbol);                                                      \
-    whole = whole && nvrtc.symbol;
-    MX_CUDA_NVRTC_LIST(TAKE, TAKE)
-#undef TAKE
-    return whole && nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor) == NVRTC_SUCCESS;
-}
 
 static bool ptxas_at(const char *folder)
 {
@@ -92,7 +75,7 @@ static void ptxas_find(void)
 static bool nvrtc_find(bool *installed)
 {
     struct nvrtc_place place;
-    if (!nvrtc_place_find(&place) || !nvrtc_take(dlopen(place.path, RTLD_NOW | RTLD_LOCAL))) return false;
+    if (!nvrtc_place_find(&place) || !nvrtc_load(&nvrtc, place.path)) return false;
     if (place.tools[0]) ptxas_at(place.tools);
     *installed = place.installed;
     return true;
@@ -110,41 +93,22 @@ static bool arch_asked(int arch)
 
 static bool arch_known(int arch)
 {
-    int count = 0, all[256];
-    if (nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count > 256) return false;
-    nvrtc.nvrtcGetSupportedArchs(all);
+    int all[ARCHS_MAX], count = nvrtc_archs(&nvrtc, all, ARCHS_MAX);
     while (count > 0 && all[count - 1] != arch) count--;
     return count > 0;
 }
 
 /* ---- one architecture, in a process of its own ---- */
 
-/* PTX for an architecture, the caller's; NULL with what the compiler says in `log`. */
 static char *compile(int arch, char log[TEXT_BYTES])
 {
-    char defines[sizeof tuning.options], target[64], *ptx = NULL;
-    const char *options[16] = {target, "--std=c++17"};
-    int count = 2;
-    size_t bytes = 0;
-    nvrtcProgram program;
-    snprintf(target, sizeof target, "--gpu-architecture=compute_%d", arch);
+    char defines[sizeof tuning.options];
+    const char *options[OPTIONS_MAX] = {"--std=c++17"};
+    int count = 1;
     snprintf(defines, sizeof defines, "%s", tuning.options);
-    for (char *word = strtok(defines, " "); word; word = strtok(NULL, " ")) options[count++] = word;
-    if (nvrtc.nvrtcCreateProgram(&program, (const char *)mx_kernel_source, "kernels.cu", 0, NULL, NULL) != 0)
-        return NULL;
-    if (nvrtc.nvrtcCompileProgram(program, count, options) == NVRTC_SUCCESS) {
-        nvrtc.nvrtcGetPTXSize(program, &bytes);
-        ptx = calloc(bytes, 1);
-        nvrtc.nvrtcGetPTX(program, ptx);
-    } else {
-        nvrtc.nvrtcGetProgramLogSize(program, &bytes);
-        char *const whole = calloc(bytes + 1, 1);
-        nvrtc.nvrtcGetProgramLog(program, whole);
-        snprintf(log, TEXT_BYTES, "%s", whole);
-        free(whole);
-    }
-    nvrtc.nvrtcDestroyProgram(&program);
-    return ptx;
+    for (char *word = strtok(defines, " "); word && count < OPTIONS_MAX; word = strtok(NULL, " "))
+        options[count++] = word;
+    return nvrtc_compile(&nvrtc, (const char *)mx_kernel_source, arch, count, options, log, TEXT_BYTES);
 }
 
 /* One line of ptxas -v, which tells of one kernel in three. */
@@ -332,6 +296,15 @@ static void test_table(void **state)
         print_message("compute_%d: %s\n", archs[i], outcomes[i].known ? "compiles" : missing_reason(archs[i]));
 }
 
+static int ptx_print(int arch)
+{
+    char log[TEXT_BYTES] = "";
+    char *const ptx = arch_known(arch) ? compile(arch, log) : NULL;
+    if (ptx) fputs(ptx, stdout);
+    free(ptx);
+    return ptx ? 0 : 1;
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
@@ -342,7 +315,6 @@ int main(int count, char **arguments)
     bool installed = false;
     const bool found = nvrtc_find(&installed);
     if (count > 1 && strcmp(arguments[1], "find") == 0) return found ? 0 : 1;
-    if (count > 2 && strcmp(arguments[1], "knows") == 0) return found && arch_known(atoi(arguments[2])) ? 0 : 1;
     if (!found) {
         fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2); 'scripts/nvrtc.sh FOLDER' takes "
                         "it from PyPI into this build folder\n");
@@ -350,5 +322,6 @@ int main(int count, char **arguments)
     }
     if (!ptxas[0] && !installed) ptxas_find();
     mx_kernel_tuning_choose(&tuning, false, 0, 1024);
+    if (count > 2 && strcmp(arguments[1], "ptx") == 0) return ptx_print(atoi(arguments[2]));
     return cmocka_run_group_tests(tests, setup, NULL);
 }

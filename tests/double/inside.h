@@ -235,13 +235,6 @@ void graph_append(struct graph *graph, struct command *command);
 struct graph *graph_make(struct context *context, enum object_kind kind);
 void graph_release(struct graph *graph);
 
-/* ---- nvrtc.c: the real one ---- */
-bool nvrtc_real(void); /* whether it is there */
-int nvrtc_real_version(void);
-int nvrtc_real_archs(int out[], int room);
-/* PTX, the caller's; NULL with what the compiler says. */
-char *nvrtc_real_compile(const char *source, int arch, int count, const char *const *options, char *log, size_t bytes);
-
 /* ---- mutate.c ---- */
 char *ptx_mutated(const char *text); /* the caller's */
 

@@ -5,11 +5,13 @@
  *
  *   "cuda double: cubin sm_80 of NVRTC 12080\n" or "cuda double: ptx compute_80 of NVRTC 12080\n", "mx_fill\n" …, zero
  *
- * With the setting `ptx` the real NVRTC compiles, for cubin and ptx alike, and "PTX\n" and its text follow the names.
+ * With the setting `ptx` the real NVRTC (support/nvrtc.h) compiles, for cubin and ptx alike, and "PTX\n" and its text follow the names.
  *
  * Memory: programs, modules and functions are the double's; functions go with their module.
  */
 #include "inside.h"
+
+#include "support/nvrtc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,28 @@
 
 /* ---- NVRTC ---- */
 
+static struct nvrtc real;
+static bool found;
+
+static void find(void)
+{
+    const char *const path = getenv("CUDA_DOUBLE_NVRTC");
+    found = path && *path && nvrtc_load(&real, path);
+}
+
+static const struct nvrtc *nvrtc_real(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find);
+    return found ? &real : NULL;
+}
+
+int double_nvrtc_version(void)
+{
+    const struct nvrtc *const nvrtc = nvrtc_real();
+    return nvrtc ? 1000 * nvrtc->major + 10 * nvrtc->minor : 0;
+}
+
 struct program {
     struct object object;
     char *source;
@@ -33,7 +57,7 @@ struct program {
 /* Architectures of each generation, ascending. */
 static int archs_known(int out[ARCHS_MAX])
 {
-    if (settings()->ptx) return nvrtc_real_archs(out, ARCHS_MAX);
+    if (settings()->ptx) return nvrtc_real() ? nvrtc_archs(nvrtc_real(), out, ARCHS_MAX) : 0;
     static const int all[] = {70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 120};
     const long version = settings()->nvrtc_version;
     const int least = version >= 13000 ? 75 : 70, most = version >= 12080 ? 120 : 90;
@@ -45,7 +69,7 @@ static int archs_known(int out[ARCHS_MAX])
 
 static int version_now(void)
 {
-    return settings()->ptx ? nvrtc_real_version() : (int)settings()->nvrtc_version;
+    return settings()->ptx ? double_nvrtc_version() : (int)settings()->nvrtc_version;
 }
 
 nvrtcResult nvrtcVersion(int *major, int *minor)
@@ -134,7 +158,7 @@ static bool image_make(struct program *program, int arch, int count, const char 
         if (source_has(program->source, k->name))
             length += snprintf(names + length, sizeof names - (size_t)length, "%s\n", k->name);
     if (settings()->ptx) {
-        text = nvrtc_real_compile(program->source, arch, count, options, program->log, LOG_BYTES);
+        text = nvrtc_compile(nvrtc_real(), program->source, arch, count, options, program->log, LOG_BYTES);
         if (!text) return false;
     }
     const size_t bytes = (size_t)length + (text ? strlen(text) : 0) + sizeof PTX_LINE;

@@ -86,8 +86,3 @@ int double_ptx_run(const struct double_program *program, char *error, size_t byt
     snprintf(error, bytes, "%s", message);
     return fine ? 0 : -1;
 }
-
-int double_nvrtc_version(void)
-{
-    return nvrtc_real_version();
-}

@@ -3,8 +3,9 @@
  * What the instructions of PTX compute, for all lanes that do them; see ptx.h. The table at the end has a row for each
  * name. Built without contraction and without assumptions on aliasing: registers are seen as numbers of several types.
  *
- * Accuracy of approximations, from NVIDIA's "Parallel Thread Execution": ex2.approx.ftz.f32 errs by at most 2^-22 of the
- * value; rcp.approx.ftz.f64 looks at the upper 32 bits of its operand only, and has the lower 32 of its result zero.
+ * Accuracy of approximations, from NVIDIA's "Parallel Thread Execution", the same for all generations from 7.0 on:
+ * ex2.approx.ftz.f32 is at most 2 units in the last place from the correctly rounded result, and exact for zeros and
+ * infinities; rcp.approx.ftz.f64 looks at the upper 32 bits of its operand only, and has the lower 32 of its result zero.
  */
 #include "ptx_inside.h"
 
@@ -102,6 +103,20 @@ static inline f32 flush(f32 x)
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
+#define EX2_UNITS 2 /* in the last place */
+
+/* 2^a, as far from it as it may be in the direction of the bound. */
+static inline f32 ex2(const struct ptx_group *g, f32 a)
+{
+    const f32 near = (f32)exp2((f64)a), end = g->launch->bound < 0 ? 0.0f : INFINITY;
+    f32 result = near;
+    if (g->launch->bound == 0 || a == 0 || near == 0 || !isfinite(near)) return near;
+    for (int i = 0; i < EX2_UNITS; i++) result = nextafterf(result, end);
+    return result;
+}
+
+#define RCP_ERROR 0x1p-20 /* the bits of a mantissa in the upper 32 */
+
 /* Towards the allowed error of an approximation. */
 static inline f64 err(const struct ptx_group *g, f64 exact, f64 relative)
 {
@@ -116,8 +131,7 @@ ONE(sqrt_f32, f32, f32, one_nan(sqrtf(a)))
 ONE(sqrt_f64, f64, f64, sqrt(a))
 ONE(rcp_f32, f32, f32, one_nan(1.0f / a))
 ONE(rcp_f64, f64, f64, 1.0 / a)
-ONE(ex2_ftz_f32, f32, f32, one_nan(flush((f32)err(g, exp2((f64)flush(a)), 0x1p-22))))
-ONE(lg2_f32, f32, f32, one_nan((f32)err(g, log2((f64)a), 0x1p-22)))
+ONE(ex2_ftz_f32, f32, f32, one_nan(flush(ex2(g, flush(a)))))
 ONE(sat_f32, f32, f32, a > 0 ? (a < 1 ? a : 1) : 0)
 TWO(add_f32, f32, f32, f32, one_nan(a + b))
 TWO(sub_f32, f32, f32, f32, one_nan(a - b))
@@ -142,7 +156,7 @@ static inline f64 rcp_coarse(const struct ptx_group *g, f64 a)
     bits &= 0xffffffff00000000ull;
     memcpy(&a, &bits, sizeof a);
     if (fabs(a) < 0x1p-1022) a = copysign(0, a);
-    f64 result = err(g, 1.0 / a, 0x1p-20);
+    f64 result = err(g, 1.0 / a, RCP_ERROR);
     memcpy(&bits, &result, sizeof bits);
     bits &= 0xffffffff00000000ull;
     memcpy(&result, &bits, sizeof result);
@@ -165,10 +179,7 @@ static void rounded(IN, int direction, ptx_work *work)
         rounded(in, g, direction, work);                                                                               \
     }
 ROUNDED(fma_rm_f32, FE_DOWNWARD, fma_f32)
-ROUNDED(fma_rp_f32, FE_UPWARD, fma_f32)
-ROUNDED(fma_rz_f32, FE_TOWARDZERO, fma_f32)
 ROUNDED(add_rz_f32, FE_TOWARDZERO, add_f32)
-ROUNDED(add_rm_f32, FE_DOWNWARD, add_f32)
 
 /* ---- integers ---- */
 
@@ -217,16 +228,11 @@ TWO(and_16, u16, u16, u16, a &b)
 TWO(or_16, u16, u16, u16, a | b)
 TWO(mul_hi_u32, u32, u32, u32, ((u64)a * b) >> 32)
 TWO(mul_hi_s32, s32, s32, s32, ((s64)a * b) >> 32)
-TWO(mul_hi_u64, u64, u64, u64, (u64)(((unsigned __int128)a * b) >> 64))
 TWO(mul_wide_s32, s64, s32, s32, (s64)a *b)
 TWO(mul_wide_u32, u64, u32, u32, (u64)a *b)
-TWO(mul_wide_u16, u32, u16, u16, (u32)a *b)
-THREE(mad_wide_s32, s64, s32, s32, s64, (s64)((u64)((s64)a *b) + (u64)c))
-THREE(mad_wide_u32, u64, u32, u32, u64, (u64)a *b + c)
 ONE(neg_s32, u32, u32, 0 - a)
 ONE(neg_s64, u64, u64, 0 - a)
 ONE(abs_s32, u32, s32, a < 0 ? 0 - (u32)a : (u32)a)
-ONE(abs_s64, u64, s64, a < 0 ? 0 - (u64)a : (u64)a)
 ONE(not_32, u32, u32, ~a)
 ONE(not_64, u64, u64, ~a)
 ONE(not_pred, pred, pred, !a)
@@ -244,8 +250,6 @@ TWO(shr_u64, u64, u64, u32, b > 63 ? 0 : a >> b)
 TWO(shr_s32, s32, s32, u32, a >> (b > 31 ? 31 : b))
 TWO(shr_s64, s64, s64, u32, a >> (b > 63 ? 63 : b))
 THREE(shf_l_wrap, u32, u32, u32, u32, (u32)(((u64)b << 32 | a) << (c & 31) >> 32))
-THREE(shf_r_wrap, u32, u32, u32, u32, (u32)(((u64)b << 32 | a) >> (c & 31)))
-ONE(clz_32, u32, u32, a == 0 ? 32 : __builtin_clz(a))
 ONE(clz_64, u32, u64, a == 0 ? 64 : __builtin_clzll(a))
 
 /* `b` bits of `a` from bit c on; PTX takes the low byte of position and length. */
@@ -256,15 +260,6 @@ static void bfi_64(IN)
     const u32 *const at = PTX_REGISTER(u32, g, in->from[2]), *const length = PTX_REGISTER(u32, g, in->from[3]);
     LANES(const u32 p = at[i] & 255; const u32 n = length[i] & 255; const u64 ones = n > 63 ? ~0ull : (1ull << n) - 1;
           const u64 mask = p > 63 ? 0 : ones << p; d[i] = (b[i] & ~mask) | (p > 63 ? 0 : a[i] << p & mask));
-}
-
-static void bfe_u32(IN)
-{
-    u32 *const d = PTX_REGISTER(u32, g, in->to[0]);
-    const u32 *const a = PTX_REGISTER(u32, g, in->from[0]), *const at = PTX_REGISTER(u32, g, in->from[1]);
-    const u32 *const length = PTX_REGISTER(u32, g, in->from[2]);
-    LANES(const u32 p = at[i] & 255; const u32 n = length[i] & 255; const u32 ones = n > 31 ? ~0u : (1u << n) - 1;
-          d[i] = p > 31 ? 0 : a[i] >> p & ones);
 }
 
 /* With carry: `in` is added, or borrowed, where the name says so; `out` is kept. */
@@ -302,8 +297,6 @@ static void wide_mad(IN, bool high, bool take, bool keep)
         wide_mad(in, g, high, take, keep);                                                                             \
     }
 MAD(mad_lo_cc, false, false, true)
-MAD(mad_hi_cc, true, false, true)
-MAD(madc_lo, false, true, false)
 MAD(madc_lo_cc, false, true, true)
 MAD(madc_hi, true, true, false)
 MAD(madc_hi_cc, true, true, true)
@@ -354,8 +347,8 @@ static void pack_32(IN)
     TWO(le_##T, pred, T, T, a <= b)                                                                                    \
     TWO(gt_##T, pred, T, T, a > b)                                                                                     \
     TWO(ge_##T, pred, T, T, a >= b)
-COMPARE(s16)
-COMPARE(u16)
+TWO(eq_s16, pred, s16, s16, a == b)
+TWO(ne_s16, pred, s16, s16, a != b)
 COMPARE(s32)
 COMPARE(u32)
 COMPARE(s64)
@@ -392,31 +385,18 @@ ONE(low_64, u32, u64, a)
 /* Of a wider register the lower part. */
 ONE(s64_low, s64, s64, (s32)a)
 ONE(u64_low, u64, u64, (u32)a)
-ONE(u32_low, u32, u32, (u16)a)
-ONE(s32_low, s32, s32, (s16)a)
-ONE(u32_u16, u32, u16, a)
-ONE(s32_s16, s32, s16, a)
-ONE(u64_u16, u64, u16, a)
-ONE(low_32, u16, u32, a)
-ONE(low_16_of_64, u16, u64, a)
 ONE(f64_f32, f64, f32, a)
 ONE(f32_f64, f32, f64, one_nan((f32)a))
 ONE(f32_s32, f32, s32, a)
 ONE(f32_u32, f32, u32, a)
 ONE(f32_s64, f32, s64, a)
-ONE(f32_u64, f32, u64, a)
 ONE(f64_s32, f64, s32, a)
 ONE(f64_u32, f64, u32, a)
 ONE(f64_s64, f64, s64, a)
 ONE(f64_u64, f64, u64, a)
 ONE(rzi_s32_f32, s32, f32, whole_of(trunc((f64)a)))
-ONE(rzi_s32_f64, s32, f64, whole_of(trunc(a)))
-ONE(rni_s32_f32, s32, f32, whole_of(nearbyint((f64)a)))
 ONE(rni_s32_f64, s32, f64, whole_of(nearbyint(a)))
-ONE(rmi_s32_f32, s32, f32, whole_of(floor((f64)a)))
 ONE(rzi_f64, f64, f64, trunc(a))
-ONE(rmi_f32, f32, f32, floorf(a))
-ONE(rni_f32, f32, f32, nearbyintf(a))
 
 /* ---- names ---- */
 
@@ -441,49 +421,38 @@ ONE(rni_f32, f32, f32, nearbyintf(a))
     {"sqrt.rn." #T, W "<" W, sqrt_##T}, {"rcp.rn." #T, W "<" W, rcp_##T}
 
 const struct ptx_operation ptx_operations[] = {
-    INTEGERS(s32, "w"), INTEGERS(u32, "w"), INTEGERS(s64, "l"), INTEGERS(u64, "l"), COMPARES(s16, "h"), COMPARES(u16, "h"),
+    INTEGERS(s32, "w"), INTEGERS(u32, "w"), INTEGERS(s64, "l"), INTEGERS(u64, "l"), {"setp.eq.s16", "p<hh", eq_s16},
+    {"setp.ne.s16", "p<hh", ne_s16},
     REALS(f32, "w"), REALS(f64, "l"),
-    {"setp.eq.b32", "p<ww", eq_u32}, {"setp.ne.b32", "p<ww", ne_u32}, {"setp.eq.b64", "p<ll", eq_u64},
-    {"setp.ne.b64", "p<ll", ne_u64}, {"setp.eq.b16", "p<hh", eq_u16}, {"setp.ne.b16", "p<hh", ne_u16},
-    {"fma.rm.f32", "w<www", fma_rm_f32}, {"fma.rp.f32", "w<www", fma_rp_f32}, {"fma.rz.f32", "w<www", fma_rz_f32},
-    {"add.rz.f32", "w<ww", add_rz_f32}, {"add.rm.f32", "w<ww", add_rm_f32},
-    {"ex2.approx.ftz.f32", "w<w", ex2_ftz_f32}, {"lg2.approx.f32", "w<w", lg2_f32},
-    {"rcp.approx.ftz.f64", "l<l", rcp_approx_f64}, {"cvt.sat.f32.f32", "w<w", sat_f32},
-    {"add.s16", "h<hh", add_16}, {"add.u16", "h<hh", add_16}, {"and.b16", "h<hh", and_16}, {"or.b16", "h<hh", or_16},
-    {"mul.hi.u32", "w<ww", mul_hi_u32}, {"mul.hi.s32", "w<ww", mul_hi_s32}, {"mul.hi.u64", "l<ll", mul_hi_u64},
-    {"mul.wide.s32", "l<ww", mul_wide_s32}, {"mul.wide.u32", "l<ww", mul_wide_u32}, {"mul.wide.u16", "w<hh", mul_wide_u16},
-    {"mad.wide.s32", "l<wwl", mad_wide_s32}, {"mad.wide.u32", "l<wwl", mad_wide_u32},
-    {"neg.s32", "w<w", neg_s32}, {"neg.s64", "l<l", neg_s64}, {"abs.s32", "w<w", abs_s32}, {"abs.s64", "l<l", abs_s64},
-    {"not.b32", "w<w", not_32}, {"not.b64", "l<l", not_64}, {"not.pred", "p<p", not_pred},
-    {"and.b32", "w<ww", and_32}, {"or.b32", "w<ww", or_32}, {"xor.b32", "w<ww", xor_32},
-    {"and.b64", "l<ll", and_64}, {"or.b64", "l<ll", or_64}, {"xor.b64", "l<ll", xor_64},
+    {"setp.eq.b32", "p<ww", eq_u32}, {"setp.eq.b64", "p<ll", eq_u64}, {"fma.rm.f32", "w<www", fma_rm_f32},
+    {"add.rz.f32", "w<ww", add_rz_f32}, {"ex2.approx.ftz.f32", "w<w", ex2_ftz_f32},
+    {"rcp.approx.ftz.f64", "l<l", rcp_approx_f64}, {"cvt.sat.f32.f32", "w<w", sat_f32}, {"add.s16", "h<hh", add_16},
+    {"and.b16", "h<hh", and_16}, {"or.b16", "h<hh", or_16}, {"mul.hi.u32", "w<ww", mul_hi_u32},
+    {"mul.hi.s32", "w<ww", mul_hi_s32}, {"mul.wide.s32", "l<ww", mul_wide_s32},
+    {"mul.wide.u32", "l<ww", mul_wide_u32}, {"neg.s32", "w<w", neg_s32}, {"neg.s64", "l<l", neg_s64},
+    {"abs.s32", "w<w", abs_s32}, {"not.b32", "w<w", not_32}, {"not.b64", "l<l", not_64},
+    {"not.pred", "p<p", not_pred}, {"and.b32", "w<ww", and_32}, {"or.b32", "w<ww", or_32},
+    {"xor.b32", "w<ww", xor_32}, {"and.b64", "l<ll", and_64}, {"or.b64", "l<ll", or_64}, {"xor.b64", "l<ll", xor_64},
     {"and.pred", "p<pp", and_32}, {"or.pred", "p<pp", or_32}, {"xor.pred", "p<pp", xor_32},
-    {"shl.b32", "w<ww", shl_32}, {"shl.b64", "l<lw", shl_64}, {"shr.u32", "w<ww", shr_u32}, {"shr.u64", "l<lw", shr_u64},
-    {"shr.b32", "w<ww", shr_u32}, {"shr.b64", "l<lw", shr_u64}, {"shr.s32", "w<ww", shr_s32}, {"shr.s64", "l<lw", shr_s64},
-    {"shf.l.wrap.b32", "w<www", shf_l_wrap}, {"shf.r.wrap.b32", "w<www", shf_r_wrap},
-    {"clz.b32", "w<w", clz_32}, {"clz.b64", "w<l", clz_64}, {"bfi.b64", "l<llww", bfi_64}, {"bfe.u32", "w<www", bfe_u32},
+    {"shl.b32", "w<ww", shl_32}, {"shl.b64", "l<lw", shl_64}, {"shr.u32", "w<ww", shr_u32},
+    {"shr.u64", "l<lw", shr_u64}, {"shr.s32", "w<ww", shr_s32}, {"shr.s64", "l<lw", shr_s64},
+    {"shf.l.wrap.b32", "w<www", shf_l_wrap}, {"clz.b64", "w<l", clz_64}, {"bfi.b64", "l<llww", bfi_64},
     {"add.cc.u32", "w<ww", add_cc}, {"addc.u32", "w<ww", addc}, {"addc.cc.u32", "w<ww", addc_cc},
     {"sub.cc.u32", "w<ww", sub_cc}, {"subc.u32", "w<ww", subc}, {"subc.cc.u32", "w<ww", subc_cc},
-    {"mad.lo.cc.u32", "w<www", mad_lo_cc}, {"mad.hi.cc.u32", "w<www", mad_hi_cc}, {"madc.lo.u32", "w<www", madc_lo},
-    {"madc.lo.cc.u32", "w<www", madc_lo_cc}, {"madc.hi.u32", "w<www", madc_hi}, {"madc.hi.cc.u32", "w<www", madc_hi_cc},
-    {"mov.u16", "h<h", mov_16}, {"mov.b16", "h<h", mov_16}, {"mov.u32", "w<w", mov_32}, {"mov.s32", "w<w", mov_32},
-    {"mov.b32", "w<w", mov_32}, {"mov.f32", "w<w", mov_32}, {"mov.u64", "l<l", mov_64}, {"mov.s64", "l<l", mov_64},
+    {"mad.lo.cc.u32", "w<www", mad_lo_cc}, {"madc.lo.cc.u32", "w<www", madc_lo_cc}, {"madc.hi.u32", "w<www", madc_hi},
+    {"madc.hi.cc.u32", "w<www", madc_hi_cc}, {"mov.u16", "h<h", mov_16}, {"mov.b16", "h<h", mov_16},
+    {"mov.u32", "w<w", mov_32}, {"mov.b32", "w<w", mov_32}, {"mov.f32", "w<w", mov_32}, {"mov.u64", "l<l", mov_64},
     {"mov.b64", "l<l", mov_64}, {"mov.f64", "l<l", mov_64}, {"mov.pred", "p<p", mov_32},
-    {"mov.b64", "ww<l", unpack_64}, {"mov.b64", "l<ww", pack_64}, {"mov.b32", "hh<w", unpack_32}, {"mov.b32", "w<hh", pack_32},
-    {"cvta.to.global.u64", "l<l", mov_64}, {"cvta.to.shared.u64", "l<l", mov_64}, {"cvta.to.local.u64", "l<l", mov_64},
-    {"selp.b16", "h<hhp", selp_16}, {"selp.u16", "h<hhp", selp_16}, {"selp.s16", "h<hhp", selp_16},
-    {"selp.b32", "w<wwp", selp_32}, {"selp.u32", "w<wwp", selp_32}, {"selp.s32", "w<wwp", selp_32}, {"selp.f32", "w<wwp", selp_32},
-    {"selp.b64", "l<llp", selp_64}, {"selp.u64", "l<llp", selp_64}, {"selp.s64", "l<llp", selp_64}, {"selp.f64", "l<llp", selp_64},
-    {"cvt.s64.s32", "l<w", s64_s32}, {"cvt.s64.s32", "l<l", s64_low}, {"cvt.u64.u32", "l<l", u64_low},
-    {"cvt.u32.u16", "w<w", u32_low}, {"cvt.s32.s16", "w<w", s32_low}, {"cvt.u64.u32", "l<w", u64_u32}, {"cvt.u32.u64", "w<l", low_64},
-    {"cvt.s32.s64", "w<l", low_64}, {"cvt.s64.u32", "l<w", u64_u32}, {"cvt.u32.u16", "w<h", u32_u16},
-    {"cvt.s32.s16", "w<h", s32_s16}, {"cvt.u64.u16", "l<h", u64_u16}, {"cvt.u16.u32", "h<w", low_32},
-    {"cvt.u16.u64", "h<l", low_16_of_64}, {"cvt.f64.f32", "l<w", f64_f32}, {"cvt.rn.f32.f64", "w<l", f32_f64},
-    {"cvt.rn.f32.s32", "w<w", f32_s32}, {"cvt.rn.f32.u32", "w<w", f32_u32}, {"cvt.rn.f32.s64", "w<l", f32_s64},
-    {"cvt.rn.f32.u64", "w<l", f32_u64}, {"cvt.rn.f64.s32", "l<w", f64_s32}, {"cvt.rn.f64.u32", "l<w", f64_u32},
-    {"cvt.rn.f64.s64", "l<l", f64_s64}, {"cvt.rn.f64.u64", "l<l", f64_u64},
-    {"cvt.rzi.s32.f32", "w<w", rzi_s32_f32}, {"cvt.rzi.s32.f64", "w<l", rzi_s32_f64}, {"cvt.rni.s32.f32", "w<w", rni_s32_f32},
-    {"cvt.rni.s32.f64", "w<l", rni_s32_f64}, {"cvt.rmi.s32.f32", "w<w", rmi_s32_f32}, {"cvt.rzi.f64.f64", "l<l", rzi_f64},
-    {"cvt.rmi.f32.f32", "w<w", rmi_f32}, {"cvt.rni.f32.f32", "w<w", rni_f32},
+    {"mov.b64", "ww<l", unpack_64}, {"mov.b64", "l<ww", pack_64}, {"mov.b32", "hh<w", unpack_32},
+    {"mov.b32", "w<hh", pack_32}, {"cvta.to.global.u64", "l<l", mov_64}, {"selp.u16", "h<hhp", selp_16},
+    {"selp.b32", "w<wwp", selp_32}, {"selp.u32", "w<wwp", selp_32}, {"selp.f32", "w<wwp", selp_32},
+    {"selp.b64", "l<llp", selp_64}, {"selp.u64", "l<llp", selp_64}, {"selp.s64", "l<llp", selp_64},
+    {"selp.f64", "l<llp", selp_64}, {"cvt.s64.s32", "l<w", s64_s32}, {"cvt.s64.s32", "l<l", s64_low},
+    {"cvt.u64.u32", "l<l", u64_low}, {"cvt.u64.u32", "l<w", u64_u32}, {"cvt.u32.u64", "w<l", low_64},
+    {"cvt.f64.f32", "l<w", f64_f32}, {"cvt.rn.f32.f64", "w<l", f32_f64}, {"cvt.rn.f32.s32", "w<w", f32_s32},
+    {"cvt.rn.f32.u32", "w<w", f32_u32}, {"cvt.rn.f32.s64", "w<l", f32_s64}, {"cvt.rn.f64.s32", "l<w", f64_s32},
+    {"cvt.rn.f64.u32", "l<w", f64_u32}, {"cvt.rn.f64.s64", "l<l", f64_s64}, {"cvt.rn.f64.u64", "l<l", f64_u64},
+    {"cvt.rzi.s32.f32", "w<w", rzi_s32_f32}, {"cvt.rni.s32.f64", "w<l", rni_s32_f64},
+    {"cvt.rzi.f64.f64", "l<l", rzi_f64},
     {NULL, NULL, NULL},
 };

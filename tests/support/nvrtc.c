@@ -8,6 +8,12 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_MAX 16
+#define ARCHS_MAX   256
+
+/* ---- where it is ---- */
 
 static bool loads(const char *path)
 {
@@ -45,4 +51,58 @@ bool nvrtc_place_find(struct nvrtc_place *out)
             return true;
         }
     return installed_find(out);
+}
+
+/* ---- what it does ---- */
+
+bool nvrtc_load(struct nvrtc *out, const char *path)
+{
+    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    bool whole = library != NULL;
+#define TAKE(result, symbol, parameters)                                                                               \
+    if (whole) *(void **)&out->symbol = dlsym(library, #symbol);                                                       \
+    whole = whole && out->symbol;
+    MX_CUDA_NVRTC_LIST(TAKE, TAKE)
+#undef TAKE
+    return whole && out->nvrtcVersion(&out->major, &out->minor) == NVRTC_SUCCESS;
+}
+
+int nvrtc_archs(const struct nvrtc *nvrtc, int out[], int room)
+{
+    int count = 0, all[ARCHS_MAX];
+    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count > ARCHS_MAX ||
+        nvrtc->nvrtcGetSupportedArchs(all) != NVRTC_SUCCESS)
+        return 0;
+    if (count > room) count = room;
+    memcpy(out, all, (size_t)count * sizeof *out);
+    return count;
+}
+
+char *nvrtc_compile(const struct nvrtc *nvrtc, const char *source, int arch, int count, const char *const *options,
+                    char *log, size_t bytes)
+{
+    char target[64], *ptx = NULL;
+    const char *given[OPTIONS_MAX] = {target};
+    int used = 1;
+    size_t size = 0;
+    nvrtcProgram program;
+    snprintf(target, sizeof target, "--gpu-architecture=compute_%d", arch);
+    for (int i = 0; i < count && used < OPTIONS_MAX; i++)
+        if (strncmp(options[i], "--gpu-architecture", 18) != 0) given[used++] = options[i];
+    if (nvrtc->nvrtcCreateProgram(&program, source, "kernels.cu", 0, NULL, NULL) != NVRTC_SUCCESS) {
+        snprintf(log, bytes, "NVRTC makes no program");
+        return NULL;
+    }
+    if (nvrtc->nvrtcCompileProgram(program, used, given) == NVRTC_SUCCESS &&
+        nvrtc->nvrtcGetPTXSize(program, &size) == NVRTC_SUCCESS) {
+        ptx = calloc(size + 1, 1);
+        nvrtc->nvrtcGetPTX(program, ptx);
+    } else if (nvrtc->nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS) {
+        char *const whole = calloc(size + 1, 1);
+        nvrtc->nvrtcGetProgramLog(program, whole);
+        snprintf(log, bytes, "%s", whole);
+        free(whole);
+    }
+    nvrtc->nvrtcDestroyProgram(&program);
+    return ptx;
 }
