@@ -54,10 +54,10 @@ build: ## build the program, build/myxtts; installs missing packages first
 	$(call compile,--report $(BUILD))
 
 say: ## build a program and speak TEXT with the base voice, in about a minute; nothing is trained
-	@scripts/say.sh check
+	@scripts/voices/say.sh check
 	$(DEPS) speak
 	@scripts/build.sh --program $(BUILD)$(QUICK) $(OPTIONS) $(if $(QUICK),-DMX_QUICK=ON)
-	@scripts/say.sh speak $(BUILD)$(QUICK)
+	@scripts/voices/say.sh speak $(BUILD)$(QUICK)
 
 test: ## build everything and run every test
 	$(DEPS) build test bench
@@ -66,7 +66,7 @@ test: ## build everything and run every test
 
 test-isa: ## build for x86-64-v2 to v4, Zen 3 and aarch64 (in qemu), with gcc and clang, test each build and compare the bits, in build/isa
 	$(DEPS) build test bench clang arm64
-	@scripts/test_isa.sh $(BUILD)/isa '$(strip $(ISA))' -DMX_WERROR=$(WERROR)
+	@scripts/test/isa.sh $(BUILD)/isa '$(strip $(ISA))' -DMX_WERROR=$(WERROR)
 
 test-ranks: ## kill ranks of a run at thirty random moments: all must end in time, and the run must continue (some minutes)
 	$(DEPS) build test
@@ -76,10 +76,10 @@ test-ranks: ## kill ranks of a run at thirty random moments: all must end in tim
 chaos: ## kill trainings or take away their disk, data or devices at random moments: all must continue to the same bits
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
-	@scripts/chaos.sh $(BUILD) $(strip $(CHAOS_ROUNDS)) $(strip $(CHAOS_SEED)) $(strip $(CHAOS_ROUND))
+	@scripts/test/chaos.sh $(BUILD) $(strip $(CHAOS_ROUNDS)) $(strip $(CHAOS_SEED)) $(strip $(CHAOS_ROUND))
 
 check-all: ## run everything that is too slow for .ci/run, in a day or so; continues if stopped; writes docs/*/tested.md
-	@scripts/check_all.sh $(BUILD) '$(strip $(CHECK))'
+	@scripts/test/check_all.sh $(BUILD) '$(strip $(CHECK))'
 
 soak: ## 10,000 requests of many clients, some of them rude, to one server: all answers right, memory and descriptors flat
 	$(DEPS) build test
@@ -89,37 +89,37 @@ soak: ## 10,000 requests of many clients, some of them rude, to one server: all 
 test-browser: ## test the pages of a run, of a server and of the doctor in headless Chromium, in both languages; screenshots in build/browser
 	$(DEPS) build browser
 	$(call compile,--report $(BUILD))
-	@scripts/test_browser.sh $(BUILD)
+	@scripts/test/browser.sh $(BUILD)
 
 test-tensorboard: ## read the event files of a run with the real TensorBoard (installed in build/venv)
 	$(DEPS) build events
 	$(call compile,--report $(BUILD))
-	@scripts/test_tensorboard.sh $(BUILD)
+	@scripts/test/tensorboard.sh $(BUILD)
 
 test-onnx: ## speak with exported voices in onnxruntime, Piper and sherpa-onnx (installed in build/venv); ONNX_MINUTES=10 trains two for that
 	$(DEPS) build test events $(if $(filter 0,$(ONNX_MINUTES)),,speech)
 	$(call compile,--report $(BUILD))
-	@scripts/test_onnx.sh $(BUILD)
+	@scripts/test/onnx.sh $(BUILD)
 
 test-serve: ## talk to 'myxtts serve' with the clients of others (installed in build/venv)
 	$(DEPS) build test events
 	$(call compile,--report $(BUILD))
-	@scripts/test_serve.sh $(BUILD)
+	@scripts/test/serve.sh $(BUILD)
 
 samples: ## speak the samples of README.md with the base voice, into docs/samples
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
-	@scripts/samples.sh $(BUILD)
+	@scripts/voices/samples.sh $(BUILD)
 
 voices: ## train the base voice from human recordings that are Debian packages, and synthetic ones, in hours, into voices/; continues if stopped
 	$(DEPS) build voices
 	$(call compile,--report $(BUILD))
-	@scripts/voices.sh $(BUILD)
+	@scripts/voices/voices.sh $(BUILD)
 
 demo: ## make a small corpus, teach the base voice its speaker (without a base: train from nothing) and speak, in under 10 minutes
 	$(DEPS) build demo
 	$(call compile,--report $(BUILD))
-	@scripts/demo.sh $(BUILD)
+	@scripts/voices/demo.sh $(BUILD)
 
 bench: ## run all benchmarks; prints tables, writes the numbers to build/bench/*.json
 	$(DEPS) build bench
@@ -134,7 +134,7 @@ bench-dashboard: ## measure what 200 clients of the live page cost a training st
 bench-data: ## compare decoding and features with FFTW, DALI and torchaudio (installed in build/venv)
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv data
+	@scripts/build/peers.sh $(BUILD)/venv data
 	@$(BUILD)/bench_data
 
 bench-ops: ## measure the operations: speed and share of this machine's peak
@@ -145,35 +145,35 @@ bench-ops: ## measure the operations: speed and share of this machine's peak
 bench-pipeline: ## compare the two-device pipeline with one device: overlap, utilisation and speed; measure how auto-tuning copes with a slow disk
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
-	@status=0; $(BUILD)/bench_pipeline || status=1; scripts/bench_disk.sh $(BUILD) || status=1; exit $$status
+	@status=0; $(BUILD)/bench_pipeline || status=1; scripts/bench/disk.sh $(BUILD) || status=1; exit $$status
 
 bench-cut: ## cut recordings with ground truth with the base voice of 'make voices', and compare
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
-	@scripts/bench_cut.sh $(BUILD)
+	@scripts/bench/cut.sh $(BUILD)
 
 bench-ranks: ## compare two ranks on one core each with one rank, also over TCP at 10 and 1 Gbit/s (as root)
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
-	@scripts/bench_ranks.sh $(BUILD)
+	@scripts/bench/ranks.sh $(BUILD)
 
 bench-serve: ## compare 'myxtts serve' with Piper's servers and the same voice (installed in build/venv): first sound, 32 clients
 	$(DEPS) build demo bench events
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv serving
-	@scripts/bench_serve.sh $(BUILD)
+	@scripts/build/peers.sh $(BUILD)/venv serving
+	@scripts/bench/serve.sh $(BUILD)
 
 bench-sound: ## train vocoders and measure their sound by PESQ, STOI and DNSMOS (installed in build/venv), in about 100 minutes
 	$(DEPS) build sound
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv sound
-	@scripts/bench_sound.sh $(BUILD)
+	@scripts/build/peers.sh $(BUILD)/venv sound
+	@scripts/bench/sound.sh $(BUILD)
 
 bench-speech: ## train an English and a Persian voice and measure how well they speak, in about half an hour
 	$(DEPS) build speech
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv sound
-	@scripts/bench_speech.sh $(BUILD)
+	@scripts/build/peers.sh $(BUILD)/venv sound
+	@scripts/bench/speech.sh $(BUILD)
 
 bench-text: ## measure how well written text is read, with cases of others in TEXT_DATA; TEXT_WRONG=1 lists what is wrong
 	$(DEPS) build bench
@@ -183,15 +183,15 @@ bench-text: ## measure how well written text is read, with cases of others in TE
 bench-train: ## compare the training of both networks with PyTorch (installed in build/venv): frames per second, share of the peak, memory
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv train
+	@scripts/build/peers.sh $(BUILD)/venv train
 	@$(BUILD)/bench_train
 	@$(BUILD)/bench_vocoder
 
 bench-voices: ## judge the base voice and its clones by recogniser, DNSMOS and resemblyzer (installed in build/venv); PARTS chooses what
 	$(DEPS) build voices speech
 	$(call compile,--report $(BUILD))
-	@scripts/peers.sh $(BUILD)/venv voices
-	@scripts/bench_voices.sh $(BUILD)
+	@scripts/build/peers.sh $(BUILD)/venv voices
+	@scripts/bench/voices.sh $(BUILD)
 
 docs: ## write the pages that come from the tables of the program: all flags and settings, the manual page
 	$(DEPS) build
@@ -211,21 +211,21 @@ po: ## update po/fa.po, the Persian translation, from the texts of the program; 
 install: ## install program, library, headers, voices, manual page, completion and documentation under PREFIX
 	$(DEPS) build
 	$(call compile,--report $(BUILD))
-	@scripts/install.sh install $(BUILD) $(PREFIX)
+	@scripts/build/install.sh install $(BUILD) $(PREFIX)
 
 uninstall: ## remove what was installed under PREFIX, and nothing else
-	@scripts/install.sh uninstall $(BUILD) $(PREFIX)
+	@scripts/build/install.sh uninstall $(BUILD) $(PREFIX)
 
 package: ## make Debian packages that run on any x86-64 machine and on any arm64 machine, in build/package*
 	$(DEPS) build package
 	$(call compile,$(BUILD)/package,-DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
-	@scripts/package.sh $(BUILD)/package
+	@scripts/build/package.sh $(BUILD)/package
 	@[ "$$(dpkg --print-architecture)" = arm64 ] || $(MAKE) package-arm64
 
 package-arm64: ## make only the arm64 package, cross-compiled, in build/package-arm64
 	$(DEPS) build package arm64
 	$(call compile,$(BUILD)/package-arm64,--toolchain cmake/aarch64.cmake -DMX_PORTABLE=1 -DMX_PACKAGE=1 -DCMAKE_INSTALL_PREFIX=/usr)
-	@scripts/package.sh $(BUILD)/package-arm64 arm64
+	@scripts/build/package.sh $(BUILD)/package-arm64 arm64
 
 portable: ## make a PORTABLE=1 build and test its kernels and program, in build/portable
 	$(DEPS) build test bench
@@ -240,13 +240,13 @@ asan: ## run the tests, except those that repeat others (cmake/Checks.cmake), un
 oclgrind: ## check the OpenCL kernels for GPUs with Oclgrind, for memory errors and data races, on small sizes (slow)
 	$(DEPS) build test oclgrind
 	$(call compile,--report $(BUILD))
-	@scripts/oclgrind.sh $(BUILD)
+	@scripts/test/oclgrind.sh $(BUILD)
 
 test-ptx: ## execute what NVRTC makes of the CUDA kernels, for every GPU generation that it knows (needs NVRTC; takes it from PyPI)
 	$(DEPS) build test
 	$(call compile,--report $(BUILD))
-	@scripts/nvrtc.sh $(BUILD)
-	@scripts/test_ptx.sh $(BUILD)
+	@scripts/build/nvrtc.sh $(BUILD)
+	@scripts/test/ptx.sh $(BUILD)
 
 kernel-table: ## list registers and shared memory of each kernel for each GPU generation, in build/kernels.md (needs CUDA's NVRTC and ptxas)
 	$(DEPS) build test
@@ -261,7 +261,7 @@ tsan: ## run the threaded tests under ThreadSanitizer, in build/tsan
 fuzz: ## feed random bytes to the parsers for FUZZ seconds each, in build/fuzz
 	$(DEPS) build clang
 	$(call compile,$(BUILD)/fuzz,-DCMAKE_C_COMPILER=clang -DMX_SANITIZE=address$(comma)undefined -DMX_FUZZ=1)
-	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ)
+	@scripts/test/fuzz.sh $(BUILD)/fuzz $(FUZZ)
 
 clang: ## build with clang and treat warnings as errors, in build/clang
 	$(DEPS) build test bench clang
@@ -278,14 +278,14 @@ fmt-check: ## fail if a source is not formatted
 tidy: ## run clang-tidy on all sources
 	$(DEPS) build test bench clang tidy
 	$(call compile,$(BUILD)/clang,-DCMAKE_C_COMPILER=clang -DMX_WERROR=1)
-	@printf '%s\n' $(filter %.c,$(SOURCES)) | xargs -P "$$(nproc)" -n 1 scripts/tidy.sh $(BUILD)/clang
+	@printf '%s\n' $(filter %.c,$(SOURCES)) | xargs -P "$$(nproc)" -n 1 scripts/build/tidy.sh $(BUILD)/clang
 
 coverage: ## count the executed lines of each room and of the worst files after the tests, in build/coverage
 	$(DEPS) build test bench
 	$(call compile,$(BUILD)/coverage,-DMX_COVERAGE=1)
 	@find $(BUILD)/coverage -name '*.gcda' -delete
 	$(call check,$(BUILD)/coverage)
-	@scripts/coverage.sh $(BUILD)/coverage
+	@scripts/test/coverage.sh $(BUILD)/coverage
 
 info: ## list the optional parts that were found, and the packages for the missing ones
 	$(DEPS) build

@@ -10,7 +10,7 @@
  * A round is one epoch. Rounds are run in turns: the peak, ours, the peak
  * again, then each of the peers, and the rows compare medians over the rounds.
  * The first round of each warms up and is not counted. PyTorch is written in
- * three ways (bench/peers/torch_train.py); its alignment, which has no
+ * three ways (scripts/bench/peers/torch_train.py); its alignment, which has no
  * operation of its own there, is timed by itself and the ratio given without
  * it, too (ours always with it).
  *

@@ -2,7 +2,7 @@
  *
  * The speed of training the vocoder's network: mel frames per second of whole steps (forward, losses, backward,
  * clipping, AdamW, averaged weights) of the size `small` on 8 segments of 64 frames, on one core and on two; beside the
- * same network on the same segments with as many threads in PyTorch (bench/peers/torch_vocoder.py), eager and compiled.
+ * same network on the same segments with as many threads in PyTorch (scripts/bench/peers/torch_vocoder.py), eager and compiled.
  *
  * A round is some steps. Rounds are run in turns, ours and then each of the peers, and the rows compare medians over the
  * rounds. The first round of each warms up and is not counted.

@@ -43,7 +43,7 @@ static pid_t script_start(const char *python, const char *script, const char *co
 {
     char path[2048];
     int out[2] = {-1, -1}, in[2] = {-1, -1};
-    snprintf(path, sizeof path, "%s/bench/peers/%s", MX_SOURCE_FOLDER, script);
+    snprintf(path, sizeof path, "%s/scripts/bench/peers/%s", MX_SOURCE_FOLDER, script);
     if (pipe2(out, O_CLOEXEC) != 0) return -1;
     if (to != NULL && pipe2(in, O_CLOEXEC) != 0) {
         close(out[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Peers in Python: runs a script of bench/peers in the environment `venv` next to the program (made by
- * scripts/peers.sh) and reads the rate that it prints, or talks with it line by line. No environment, no module, no
+ * Peers in Python: runs a script of scripts/bench/peers in the environment `venv` next to the program (made by
+ * scripts/build/peers.sh) and reads the rate that it prints, or talks with it line by line. No environment, no module, no
  * number: the peer is named with the reason and left out.
  *
  * Memory: a talk belongs to the caller; peer_close ends the script and waits for it.

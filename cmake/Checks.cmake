@@ -3,7 +3,7 @@
 # Tests and benches. A test is tests/test_<module>.c (cmocka) or tests/<name>.sh (bash, the path of the program is $1);
 # each is a process of its own with a time limit. An example is a test, too: by itself, or by
 # tests/example_<name>.sh, which gets its path as $2. A bench is bench/bench_<name>.c, one program each.
-# bench/speech/*.c and bench/serve/*.c are programs, too: what scripts/bench_speech.sh and scripts/bench_serve.sh need
+# bench/speech/*.c and bench/serve/*.c are programs, too: what scripts/bench/speech.sh and scripts/bench/serve.sh need
 # besides the program itself.
 # All other .c files below the two folders are helpers of the tests or the benches, except fuzz targets (see the end),
 # tests/double, which is a shared library: a test double of CUDA, tests/http, which only test_http_* take, and tests/sweep,
@@ -230,7 +230,7 @@ function(mx_add_tests)
       if(name STREQUAL "test_nvrtc")
         mx_test_limits(${name} "MYXTTS_TEST_ARCHS=70 80 120")
         set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 FIXTURES_REQUIRED nvrtc)
-        add_test(NAME nvrtc COMMAND ${CMAKE_SOURCE_DIR}/scripts/nvrtc.sh ${CMAKE_BINARY_DIR})
+        add_test(NAME nvrtc COMMAND ${CMAKE_SOURCE_DIR}/scripts/build/nvrtc.sh ${CMAKE_BINARY_DIR})
         set_tests_properties(nvrtc PROPERTIES TIMEOUT 600 FIXTURES_SETUP nvrtc)
       endif()
       # Once more with what the real NVRTC makes of the kernels, executed by the PTX machine (tests/double/ptx.h). The one

@@ -20,20 +20,20 @@ if ! command -v flite >/dev/null; then
 fi
 
 # Copies of the pages, of which the English one has a false number in a third cell.
-mkdir -p copy/scripts copy/docs/en copy/docs/fa
-cp "$here/../scripts/batch_table.sh" copy/scripts
+mkdir -p copy/scripts/bench copy/docs/en copy/docs/fa
+cp "$here/../scripts/bench/batch_table.sh" copy/scripts/bench
 for language in en fa; do cp "$here/../docs/$language/migration.md" "copy/docs/$language"; done
 number=$(sed -n 's/^| 10 GB | `.*` \(| [0-9]* \)\{4\}| \([0-9]*\) |$/\2/p' copy/docs/en/migration.md)
 sed -i "s/^\(| 10 GB | .*\) $number |\$/\1 $((number + 1)) |/" copy/docs/en/migration.md
-copy/scripts/batch_table.sh --check "$build" 4:tiny 4:big 1:big >stdout 2>stderr
+copy/scripts/bench/batch_table.sh --check "$build" 4:tiny 4:big 1:big >stdout 2>stderr
 code=$?
 for cell in 4:tiny 4:big; do
-    check "docs/*/migration.md is current in $cell: if not, run 'scripts/batch_table.sh build' and commit both pages" \
+    check "docs/*/migration.md is current in $cell: if not, run 'scripts/bench/batch_table.sh build' and commit both pages" \
         grep -q "^$cell: [0-9]*\$" stdout
 done
 check "a false number: exit code $code" test "$code" -eq 1
 check "the page is named, with the number that fits and the command" grep -qxF "stale: docs/en/migration.md has \
-$((number + 1)) in 1:big, and $number fit: run 'scripts/batch_table.sh $build' and commit both pages" stdout
+$((number + 1)) in 1:big, and $number fit: run 'scripts/bench/batch_table.sh $build' and commit both pages" stdout
 check "and the other page is not" test "$(grep -c '^stale: .* in 1:big' stdout)" -eq 1
 
 finish

@@ -3,7 +3,7 @@
 #
 # myxtts corpus cut of the program given as $1, from the outside: what is refused and how, and that the folder it makes is
 # a corpus. The voice is hardly trained and the speech is tones (support/tones.sh): whether words are found where they are
-# is measured by scripts/bench_cut.sh.
+# is measured by scripts/bench/cut.sh.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh

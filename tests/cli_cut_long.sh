@@ -3,7 +3,7 @@
 #
 # Rows that are longer than data.max_seconds, in 'prepare' and 'train' of the program given as $1: they are cut, told and
 # counted; the pieces are found again, and made again if they or their recordings have changed. The voice is hardly trained
-# and the speech is tones (support/tones.sh): whether words are found where they are is measured by scripts/bench_cut.sh.
+# and the speech is tones (support/tones.sh): whether words are found where they are is measured by scripts/bench/cut.sh.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh

@@ -171,15 +171,16 @@ else
 fi
 
 # ---- make say ----
-say=(env VOICE=low/low TEXT='The tone number a.' OUTPUT=said.wav bash "$here/../scripts/say.sh")
+say=(env VOICE=low/low TEXT='The tone number a.' OUTPUT=said.wav bash "$here/../scripts/voices/say.sh")
 check "a voice that is named is looked for by the program" "${say[@]}" check
 "${say[@]}" speak "$(dirname "$built")" >stdout 2>stderr
 check "make say speaks" cmp said.wav name.wav
 check "and says where the sound is" test "$(tail -n 1 stdout)" = said.wav
-VOICE=nobody TEXT=a OUTPUT=none.wav bash "$here/../scripts/say.sh" speak "$(dirname "$built")" >stdout 2>stderr
+VOICE=nobody TEXT=a OUTPUT=none.wav bash "$here/../scripts/voices/say.sh" speak "$(dirname "$built")" >stdout 2>stderr
 check "or fails" test $? -eq 2
 check "without a base voice it says so before anything is built" bash -c '
-    mkdir -p bare/scripts && cp "$1"/{say,tell}.sh bare/scripts && ! VOICE="" bash bare/scripts/say.sh check 2>said.txt &&
+    mkdir -p bare/scripts/voices && cp "$1/tell.sh" bare/scripts && cp "$1/voices/say.sh" bare/scripts/voices &&
+        ! VOICE="" bash bare/scripts/voices/say.sh check 2>said.txt &&
         grep -q "voices/base.voice.safetensors is missing" said.txt && grep -q "make voices" said.txt' - "$here/../scripts"
 
 # ---- damage ----

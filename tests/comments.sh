@@ -26,7 +26,7 @@ check()
     (cd "$1" && perl -e '
         use strict;
         use warnings;
-        my @top = grep { -d } qw(src include tests docs bench cmake scripts examples configs po tools);
+        my @top = grep { -d } qw(src include tests docs bench cmake scripts examples configs po);
         my %top = map { $_ => 1 } @top;
         my %room = map { s{^src/}{}r => 1 } grep { -d } glob "src/*";
         my @files = sort split /\n/, qx(find @top -type f; ls CMakeLists.txt Makefile CONTRIBUTING.md MODEL.md 2>/dev/null);

@@ -30,7 +30,7 @@ echo other >"$root$prefix/share/doc/other.txt"
 find "$root" | sort >before
 
 install_it() {
-    INSTALL_VOICES=$voices DESTDIR=$root bash "$source/scripts/install.sh" "$1" "$build" $prefix
+    INSTALL_VOICES=$voices DESTDIR=$root bash "$source/scripts/build/install.sh" "$1" "$build" $prefix
 }
 check "installs" install_it install
 cp check.out said
@@ -128,8 +128,8 @@ fi
 check "installs once more over itself" install_it install
 check "uninstalls" install_it uninstall
 check "nothing is left behind" diff before <(find "$root" | sort)
-check "a second time there is nothing to do" bash -c '! "$@"' - env DESTDIR="$root" bash "$source/scripts/install.sh" \
+check "a second time there is nothing to do" bash -c '! "$@"' - env DESTDIR="$root" bash "$source/scripts/build/install.sh" \
     uninstall "$build" $prefix
-check "the prefix must be absolute" bash -c '! "$@"' - bash "$source/scripts/install.sh" install "$build" here
+check "the prefix must be absolute" bash -c '! "$@"' - bash "$source/scripts/build/install.sh" install "$build" here
 
 finish

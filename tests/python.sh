@@ -26,7 +26,7 @@ python=$venv/bin/python3
 if ! "$python" -c 'import cffi, numpy, pip, flit_core' 2>/dev/null; then
     rm -rf "$venv"
     python3 -m venv "$venv" >venv.log 2>&1 &&
-        timeout 120 "$venv/bin/pip" install --quiet --require-hashes -r "$here/../scripts/requirements/python.txt" >>venv.log 2>&1 ||
+        timeout 120 "$venv/bin/pip" install --quiet --require-hashes -r "$here/../scripts/build/requirements/python.txt" >>venv.log 2>&1 ||
         rm -rf "$venv"
 fi
 if [ -x "$python" ]; then

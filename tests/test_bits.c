@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A fingerprint of all that the CPU computes: one hash for the results of each operation, one for some steps of a
- * training, from the sound on. `test_bits print` writes them, a line each, and scripts/test_isa.sh compares the lines
+ * training, from the sound on. `test_bits print` writes them, a line each, and scripts/test/isa.sh compares the lines
  * of builds that must agree. As a test it computes everything twice.
  */
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * before it is used, and only once; what is refused.
  *
  * Whether a graph computes what our network does is for a runtime to say: with MX_EXPORT_FOLDER set, the graph and what
- * our network says to some sequences of symbols are left there, and scripts/test_onnx.py compares (`make test-onnx`).
+ * our network says to some sequences of symbols are left there, and scripts/test/onnx_check.py compares (`make test-onnx`).
  */
 // clang-format off
 #include <setjmp.h>

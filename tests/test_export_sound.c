@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The sound of a vocoder as a graph for other runtimes (its form: test_export.c). With MX_EXPORT_FOLDER set, the graphs
- * and what our own code makes of the same inputs are left there for scripts/test_onnx.py (`make test-onnx`).
+ * and what our own code makes of the same inputs are left there for scripts/test/onnx_check.py (`make test-onnx`).
  */
 // clang-format off
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Voices for other programs: how symbols are numbered and sent, what is refused, and the words of a lexicon. What the
- * graph makes of ids is left in MX_EXPORT_FOLDER for scripts/test_onnx.py (`make test-onnx`), if that is set.
+ * graph makes of ids is left in MX_EXPORT_FOLDER for scripts/test/onnx_check.py (`make test-onnx`), if that is set.
  */
 // clang-format off
 #include <setjmp.h>

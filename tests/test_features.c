@@ -175,7 +175,7 @@ static void golden(const struct mx_safetensors *file, const char *name, float *x
         float want;
         memcpy(&want, (const char *)tensor->data + 4 * i, 4);
         if (i % BANDS == 0) frame_exact(x, n, i / BANDS, weights, &exact);
-        /* librosa computed in double (tools/make_golden.py), and its result was rounded once. */
+        /* librosa computed in double (scripts/test/make_golden.py), and its result was rounded once. */
         if (!(fabs((double)f.mel[i] - (double)want) <= exact.band_slack[i % BANDS]))
             fail_msg("%s: frame %lld band %lld is %.6f, librosa says %.6f", name, (long long)(i / BANDS),
                      (long long)(i % BANDS), (double)f.mel[i], (double)want);

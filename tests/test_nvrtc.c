@@ -316,8 +316,9 @@ int main(int count, char **arguments)
     const bool found = nvrtc_find(&installed);
     if (count > 1 && strcmp(arguments[1], "find") == 0) return found ? 0 : 1;
     if (!found) {
-        fprintf(stderr, "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2); 'scripts/nvrtc.sh FOLDER' takes "
-                        "it from PyPI into this build folder\n");
+        fprintf(stderr,
+                "skipped: NVRTC was not found (libnvrtc.so.13, .12 or .11.2); 'scripts/build/nvrtc.sh FOLDER' takes "
+                "it from PyPI into this build folder\n");
         return SKIPPED;
     }
     if (!ptxas[0] && !installed) ptxas_find();

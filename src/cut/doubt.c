@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Doubts, see doubt.h. The numbers were chosen on the recordings of scripts/bench_cut.sh.
+ * Doubts, see doubt.h. The numbers were chosen on the recordings of scripts/bench/cut.sh.
  */
 #include "cut/doubt.h"
 

@@ -17,7 +17,7 @@
 
 #define OWNER       "cut"
 #define REFERENCES  4    /* parts of the sound that its speaker embedding is computed from */
-#define SHIFT       0.6  /* measured: scripts/bench_cut.sh, voices that the base knows and others */
+#define SHIFT       0.6  /* measured: scripts/bench/cut.sh, voices that the base knows and others */
 #define PRODUCTS    8192 /* frames that the metric is learned from */
 #define PROGRESS_NS UINT64_C(2000000000)
 

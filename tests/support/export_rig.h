@@ -3,7 +3,7 @@
  * What tests of exported graphs share: a folder for graphs and for cases, which are inputs with the results of our own
  * code, one JSON object a line; and a reader that checks the form of a graph.
  *
- * The folder is that in MX_EXPORT_FOLDER, for scripts/test_onnx.py, or one that is removed at the end.
+ * The folder is that in MX_EXPORT_FOLDER, for scripts/test/onnx_check.py, or one that is removed at the end.
  *
  * Memory: a file belongs to its test until export_file_close. Failures end the test.
  */

@@ -4,7 +4,7 @@
  * (tests/double) is one of its users when kernels are executed as PTX.
  *
  * It is $MYXTTS_CUDA_NVRTC, or libnvrtc.so.13, .12, .11.2 where the loader looks, then in lib64 of $CUDA_HOME and
- * /usr/local/cuda, then libnvrtc.so.12 in the folder venv here, where scripts/nvrtc.sh puts it.
+ * /usr/local/cuda, then libnvrtc.so.12 in the folder venv here, where scripts/build/nvrtc.sh puts it.
  *
  * Memory: a library stays loaded; texts are the caller's.
  */

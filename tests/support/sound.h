@@ -2,7 +2,7 @@
  *
  * Sounds for tests, and their features on a CPU device of all cores.
  *
- * sound_voice and sound_chirp are what tools/make_golden.py computes too: change both or neither.
+ * sound_voice and sound_chirp are what scripts/test/make_golden.py computes too: change both or neither.
  *
  * Memory: arrays come from mx_alloc and are the caller's. Any failure ends the process.
  */
