@@ -11,14 +11,15 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "device/cuda/cuda_api.h"
-#include "device/kernels/launch.h"
-#include "support/cuda.h"
+#include "support/cuda_rig.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS 1024
+#define WORDS CUDA_RIG_WORDS
+#define OK    CUDA_OK
+#define told  cuda_rig_told
+#define fill  cuda_rig_fill
 
 /* AddressSanitizer ends a test that writes outside of its memory by itself. */
 #if defined(__has_feature)
@@ -29,97 +30,9 @@ static const bool watched = true;
 static const bool watched = false;
 #endif
 
-/* Two contexts, the first of which is current, with a stream and some memory each; and the kernels for the first. */
-struct rig {
-    const struct cuda_double *cuda;
-    struct mx_cuda_api api;
-    CUcontext contexts[2];
-    CUstream streams[2];
-    CUdeviceptr memory[2];
-    CUmodule module;
-    CUfunction fill;
-    unsigned *pinned;
-};
-
-#define OK(call) assert_int_equal((call), CUDA_SUCCESS)
-
-static char *image_make(const struct mx_cuda_api *api)
-{
-    static const char *const options[] = {"--gpu-architecture=sm_80", "-DMX_GROUP=64", "-DMX_WIDE=256"};
-    nvrtcProgram program;
-    size_t bytes = 0;
-    OK(api->nvrtcCreateProgram(&program, (const char *)mx_kernel_source, "kernels.cu", 0, NULL, NULL));
-    OK(api->nvrtcCompileProgram(program, 3, options));
-    OK(api->nvrtcGetCUBINSize(program, &bytes));
-    char *const image = malloc(bytes);
-    OK(api->nvrtcGetCUBIN(program, image));
-    OK(api->nvrtcDestroyProgram(&program));
-    return image;
-}
-
-static int setup(void **state)
-{
-    static struct rig rig;
-    const struct mx_cuda_api *const api = &rig.api;
-    void *pinned;
-    *state = &rig;
-    rig.cuda = cuda_double_use("");
-    OK(mx_cuda_api_load(&rig.api));
-    for (int i = 1; i >= 0; i--) {
-        OK(api->cuDevicePrimaryCtxRetain(&rig.contexts[i], i));
-        OK(api->cuCtxSetCurrent(rig.contexts[i]));
-        OK(api->cuStreamCreate(&rig.streams[i], CU_STREAM_NON_BLOCKING));
-        OK(api->cuMemAlloc_v2(&rig.memory[i], WORDS * 4));
-    }
-    char *const image = image_make(api);
-    OK(api->cuModuleLoadDataEx(&rig.module, image, 0, NULL, NULL));
-    free(image);
-    OK(api->cuModuleGetFunction(&rig.fill, rig.module, "mx_fill"));
-    OK(api->cuMemHostAlloc(&pinned, WORDS * 4, CU_MEMHOSTALLOC_PORTABLE));
-    rig.pinned = pinned;
-    memset(rig.pinned, 0, WORDS * 4);
-    return 0;
-}
-
-/* Works on contexts that were lost, too. */
-static int teardown(void **state)
-{
-    struct rig *const rig = *state;
-    const struct mx_cuda_api *const api = &rig->api;
-    api->cuMemFreeHost(rig->pinned);
-    api->cuModuleUnload(rig->module);
-    for (int i = 0; i < 2; i++) {
-        OK(api->cuCtxSetCurrent(rig->contexts[i]));
-        api->cuStreamDestroy_v2(rig->streams[i]);
-        api->cuMemFree_v2(rig->memory[i]);
-        OK(api->cuDevicePrimaryCtxRelease_v2(i));
-    }
-    mx_cuda_api_close(&rig->api);
-    rig->cuda->reset();
-    cuda_assert_clean(rig->cuda);
-    return 0;
-}
-
-/* The last call was answered with `code`, and told as a fault with these words. */
-static void told(struct rig *rig, CUresult got, CUresult code, const char *words)
-{
-    if (got != code) fail_msg("%d instead of %d", got, code);
-    if (!strstr(rig->cuda->faults(), words)) fail_msg("'%s' does not say '%s'", rig->cuda->faults(), words);
-    rig->cuda->reset();
-}
-
-/* Fills `count` words with `bits` by a kernel. */
-static CUresult fill(struct rig *rig, CUdeviceptr memory, long long count, unsigned bits)
-{
-    long long distance = 0;
-    void *parameters[] = {&memory, &distance, &count, &bits};
-    return rig->api.cuLaunchKernel(rig->fill, (unsigned)(count + 255) / 256, 1, 1, 256, 1, 1, 0, rig->streams[0],
-                                   parameters, NULL);
-}
-
 static void test_works(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     OK(fill(rig, rig->memory[0], WORDS, 7));
     OK(api->cuMemcpyDtoHAsync_v2(rig->pinned, rig->memory[0], WORDS * 4, rig->streams[0]));
@@ -131,7 +44,7 @@ static void test_works(void **state)
 
 static void test_addresses(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     CUdeviceptr other;
     const CUdeviceptr own = rig->memory[0];
@@ -163,7 +76,7 @@ static void test_addresses(void **state)
 /* A kernel with a wrong address fails when it runs, and the context with it, for good. */
 static void test_kernel_addresses(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     OK(fill(rig, rig->memory[1], WORDS, 7));
     told(rig, api->cuStreamSynchronize(rig->streams[0]), CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -179,7 +92,7 @@ static void test_kernel_addresses(void **state)
 /* What a kernel writes behind its memory shows when the memory is given back. */
 static void test_kernel_bounds(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     if (watched) skip();
     CUdeviceptr small;
     OK(rig->api.cuMemAlloc_v2(&small, 64));
@@ -190,7 +103,7 @@ static void test_kernel_bounds(void **state)
 
 static void test_handles(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     CUstream stream;
     CUevent event;
@@ -212,7 +125,7 @@ static void test_handles(void **state)
 
 static void test_memory_ends(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     size_t left = 0, all = 0;
     CUdeviceptr most, more;
@@ -231,7 +144,7 @@ static void test_memory_ends(void **state)
 /* Work is really still to be done after its call, and events know. */
 static void test_asynchronous(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     CUevent event;
     OK(api->cuEventCreate(&event, 0));
@@ -258,7 +171,7 @@ static void test_asynchronous(void **state)
 
 static void test_captures(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     CUgraph graph = NULL;
     CUgraphExec exec;
@@ -290,11 +203,11 @@ static void test_captures(void **state)
 
 static void test_images(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     CUmodule module;
     CUfunction function;
-    char *const image = image_make(api);
+    char *const image = cuda_rig_image(api);
     rig->cuda->set("capability", 90);
     assert_int_equal(api->cuModuleLoadDataEx(&module, image, 0, NULL, NULL), CUDA_ERROR_NO_BINARY_FOR_GPU);
     rig->cuda->set("capability", 86);
@@ -308,7 +221,7 @@ static void test_images(void **state)
 
 static void test_lost(void **state)
 {
-    struct rig *const rig = *state;
+    struct cuda_rig *const rig = *state;
     const struct mx_cuda_api *const api = &rig->api;
     rig->cuda->set("lost_device", 0);
     assert_int_equal(api->cuStreamSynchronize(rig->streams[0]), CUDA_ERROR_ECC_UNCORRECTABLE);
@@ -320,7 +233,7 @@ static void test_lost(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, cuda_rig_open, cuda_rig_close)
     const struct CMUnitTest tests[] = {
         TEST(test_works),   TEST(test_addresses),   TEST(test_kernel_addresses), TEST(test_kernel_bounds),
         TEST(test_handles), TEST(test_memory_ends), TEST(test_asynchronous),     TEST(test_captures),

@@ -241,6 +241,10 @@ static void test_fits(void **state)
             if (!figures->assembled) fail_msg("sm_%d: ptxas does not tell of %s", archs[i], name);
             if (figures->shared_bytes > MX_KERNEL_LOCAL_BYTES)
                 fail_msg("sm_%d: %s takes %d bytes of shared memory", archs[i], name, figures->shared_bytes);
+            const int lanes = mx_kernel_lanes(&tuning, (enum mx_kernel_id)k);
+            const int rounded = (figures->registers + REGISTERS_UNIT - 1) / REGISTERS_UNIT * REGISTERS_UNIT;
+            if (figures->registers > REGISTERS_LANE || rounded * ((lanes + 31) / 32 * 32) > REGISTERS_BLOCK)
+                fail_msg("sm_%d: %s takes %d registers in each of %d lanes", archs[i], name, figures->registers, lanes);
             if (figures->spill_bytes > SPILL_MOST)
                 fail_msg("sm_%d: %s spills %d bytes", archs[i], name, figures->spill_bytes);
         }

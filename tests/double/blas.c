@@ -12,7 +12,10 @@
 
 /* ---- cuBLAS ---- */
 
-#define BLOCK_ROWS 256
+#define BLOCK_ROWS      256
+#define WORKSPACE_ALIGN 256
+#define INVALID_VALUE   7  /* CUBLAS_STATUS_… */
+#define NOT_SUPPORTED   15 /* the same */
 
 struct blas {
     struct object object;
@@ -33,7 +36,9 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *out)
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
+    struct context *context;
     if (!object_is(handle, BLAS, "cublasDestroy")) return CUBLAS_STATUS_NOT_INITIALIZED;
+    context_outside_capture(&context, "cublasDestroy"); /* it waits for the device; a lost one may be left */
     object_remove((struct object *)handle);
     free(handle);
     return CUBLAS_STATUS_SUCCESS;
@@ -52,6 +57,8 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, CUstream stream)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     }
     struct blas *const blas = (struct blas *)handle;
+    if (((struct stream *)stream)->object.context != blas->object.context)
+        return fault(INVALID_VALUE, "cublasSetStream: a stream of another device");
     blas->stream = (struct stream *)stream;
     blas->workspace = 0; /* back to cuBLAS's own */
     return CUBLAS_STATUS_SUCCESS;
@@ -64,8 +71,10 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *memory, size_t
     struct blas *const blas = (struct blas *)handle;
     struct block *const block =
         block_hold(blas->object.context, (CUdeviceptr)(uintptr_t)memory, bytes, &host, "cublasSetWorkspace");
-    if (!block) return 7; /* …INVALID_VALUE */
+    if (!block) return INVALID_VALUE;
     block_drop(block);
+    if ((uintptr_t)memory % WORKSPACE_ALIGN != 0)
+        return fault(INVALID_VALUE, "cublasSetWorkspace: not aligned to %d bytes", WORKSPACE_ALIGN);
     blas->workspace = (CUdeviceptr)(uintptr_t)memory;
     blas->workspace_bytes = bytes;
     return CUBLAS_STATUS_SUCCESS;
@@ -74,8 +83,9 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *memory, size_t
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, int mode)
 {
     if (!object_is(handle, BLAS, "cublasSetMathMode")) return CUBLAS_STATUS_NOT_INITIALIZED;
-    return mode == CUBLAS_DEFAULT_MATH || mode == CUBLAS_PEDANTIC_MATH ? CUBLAS_STATUS_SUCCESS
-                                                                       : fault(7, "cublasSetMathMode: mode %d", mode);
+    return mode == CUBLAS_DEFAULT_MATH || mode == CUBLAS_PEDANTIC_MATH
+               ? CUBLAS_STATUS_SUCCESS
+               : fault(INVALID_VALUE, "cublasSetMathMode: mode %d", mode);
 }
 
 /* Without a workspace of the caller's cuBLAS has one for all its streams, and sums may change their order. */
@@ -92,6 +102,46 @@ static bool workspace_alive(const struct blas *blas)
     return block != NULL;
 }
 
+/* What cublasGemmEx computes, by its documentation: how it sums, and of which matrices. The types of a and b are the
+ * same; `here` are those that the double computes. */
+enum { R_32F = CUDA_R_32F, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = CUDA_R_16BF };
+static const struct {
+    int compute, ab, c;
+    bool here;
+} combinations[] = {
+    {64, R_16F, R_16F, false},
+    {65, R_16F, R_16F, false},
+    {72, R_8I, R_32I, false},
+    {73, R_8I, R_32I, false},
+    {CUBLAS_COMPUTE_32F, R_16BF, R_16BF, false},
+    {CUBLAS_COMPUTE_32F, R_16F, R_16F, false},
+    {CUBLAS_COMPUTE_32F, R_8I, R_32F, false},
+    {CUBLAS_COMPUTE_32F, R_16BF, R_32F, true},
+    {CUBLAS_COMPUTE_32F, R_16F, R_32F, false},
+    {CUBLAS_COMPUTE_32F, R_32F, R_32F, false},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, R_16BF, R_16BF, false},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, R_16F, R_16F, false},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, R_8I, R_32F, false},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, R_16BF, R_32F, false},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, R_16F, R_32F, false},
+    {CUBLAS_COMPUTE_32F_PEDANTIC, R_32F, R_32F, true},
+    {74, R_32F, R_32F, false},
+    {75, R_32F, R_32F, false},
+    {77, R_32F, R_32F, false},
+    {70, R_64F, R_64F, false},
+    {71, R_64F, R_64F, false},
+};
+
+static cublasStatus_t combination_check(int compute, int a, int b, int c)
+{
+    for (size_t i = 0; i < sizeof combinations / sizeof *combinations; i++) {
+        if (combinations[i].compute != compute || combinations[i].ab != a || a != b || combinations[i].c != c) continue;
+        return combinations[i].here ? CUBLAS_STATUS_SUCCESS
+                                    : fault(NOT_SUPPORTED, "cublasGemmEx: types that were not announced");
+    }
+    return fault(NOT_SUPPORTED, "cublasGemmEx: types %d, %d and %d do not go with compute type %d", a, b, c, compute);
+}
+
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k,
                             const void *alpha, const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
                             const void *beta, void *c, int c_type, int ldc, int compute, int algorithm)
@@ -103,16 +153,26 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, int transpose_a, int transpos
         return CUBLAS_STATUS_EXECUTION_FAILED;
     }
     const bool half = a_type == CUDA_R_16BF;
+    struct context *context;
+    if (context_now(&context, "cublasGemmEx") != CUDA_SUCCESS) return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (context != blas->object.context)
+        return fault(CUBLAS_STATUS_EXECUTION_FAILED, "cublasGemmEx: handle and thread are not of one context");
     if (stream->object.context != blas->object.context || !workspace_alive(blas)) return CUBLAS_STATUS_EXECUTION_FAILED;
-    if (a_type != b_type || c_type != CUDA_R_32F || (!half && a_type != CUDA_R_32F) ||
-        compute != (half ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_PEDANTIC) || algorithm != CUBLAS_GEMM_DEFAULT) {
-        return fault(15, "cublasGemmEx: types that were not announced"); /* …NOT_SUPPORTED */
-    }
+    const cublasStatus_t fits = combination_check(compute, a_type, b_type, c_type);
+    if (fits != CUBLAS_STATUS_SUCCESS) return fits;
+    if (algorithm != CUBLAS_GEMM_DEFAULT) return fault(INVALID_VALUE, "cublasGemmEx: algorithm %d", algorithm);
     if (half && settings()->capability < 80) return CUBLAS_STATUS_ARCH_MISMATCH;
+    if (transpose_a < CUBLAS_OP_N || transpose_a > CUBLAS_OP_T || transpose_b < CUBLAS_OP_N ||
+        transpose_b > CUBLAS_OP_T)
+        return fault(INVALID_VALUE, "cublasGemmEx: transpositions %d and %d", transpose_a, transpose_b);
+    if (!alpha || !beta || !c) return fault(INVALID_VALUE, "cublasGemmEx: alpha, beta or c is missing");
+    if ((uintptr_t)a % (half ? 2 : 4) != 0 || (uintptr_t)b % (half ? 2 : 4) != 0 || (uintptr_t)c % 4 != 0)
+        return fault(INVALID_VALUE, "cublasGemmEx: a matrix is not aligned to its elements");
     const bool ta = transpose_a == CUBLAS_OP_T, tb = transpose_b == CUBLAS_OP_T;
     if (m < 0 || n < 0 || k < 0 || lda < (ta ? k : m) || lda < 1 || ldb < (tb ? n : k) || ldb < 1 || ldc < m ||
         ldc < 1) {
-        return fault(7, "cublasGemmEx: %d × %d × %d with leading dimensions %d, %d, %d", m, n, k, lda, ldb, ldc);
+        return fault(INVALID_VALUE, "cublasGemmEx: %d × %d × %d with leading dimensions %d, %d, %d", m, n, k, lda, ldb,
+                     ldc);
     }
     if (strikes(&settings()->fail_gemm)) return CUBLAS_STATUS_EXECUTION_FAILED;
     struct command *const command = command_make(COMMAND_GEMM);
@@ -205,6 +265,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus, nvmlDevice_t *out
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, struct mx_nvml_utilization *out)
 {
     if (nvml_users == 0 || !device) return fault(1, "nvmlDeviceGetUtilizationRates before nvmlInit");
+    if (settings()->mig) return 3;                                            /* not supported */
     if (settings()->lost_device == (long)(uintptr_t)device - 0x41) return 15; /* the GPU is lost */
     *out = (struct mx_nvml_utilization){.gpu = (unsigned)settings()->utilisation, .memory = 1};
     return 0;

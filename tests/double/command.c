@@ -47,8 +47,9 @@ static bool copy_hold(struct command *command, bool snapshot)
         fault(0, "copy of memory onto itself");
         return false;
     }
+    if (copy->way != COPY_INSIDE) copy->pinned = host_hold(copy->host, copy->bytes);
     /* CUDA reads pageable memory before the call returns. */
-    if (copy->way == COPY_UPLOAD && snapshot && !host_pinned(copy->host, copy->bytes)) {
+    if (copy->way == COPY_UPLOAD && snapshot && !copy->pinned) {
         copy->snapshot = malloc(copy->bytes);
         memcpy(copy->snapshot, copy->host, copy->bytes);
     }
@@ -108,6 +109,9 @@ CUresult command_hold(struct command *command, struct context *context, bool sna
 void command_forget(struct command *command)
 {
     while (command->block_count > 0) block_drop(command->blocks[--command->block_count]);
+    if (command->kind != COMMAND_COPY || !command->copy.pinned) return;
+    block_drop(command->copy.pinned);
+    command->copy.pinned = NULL;
 }
 
 void command_release(struct command *command)

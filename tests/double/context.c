@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static atomic_bool started;
+static atomic_int started; /* by this process; 0: not yet */
 /* Protects `primary` and the users of each; streams are closed and memory released under it. */
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct context *primary[DEVICES_MAX];
@@ -20,38 +21,62 @@ static _Thread_local struct context *current;
 
 /* ---- devices ---- */
 
-/* Machine numbers of the visible devices; returns how many. */
+/* The device that the first `length` bytes of `text` name: by its number, or by a beginning of its name that no other
+ * has; -1: none. */
+static int device_named(const char *text, size_t length, int there)
+{
+    int found = -1;
+    char *end;
+    const long number = strtol(text, &end, 10);
+    if (end == text + length && length > 0) return number >= 0 && number < there ? (int)number : -1;
+    for (int i = 0; i < there && length > 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, DOUBLE_UUID, settings()->mig ? "MIG" : "GPU", 'a' + i);
+        if (strncmp(name, text, length) != 0) continue;
+        if (found >= 0) return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* Machine numbers of the visible devices; returns how many. A program sees a single part of a divided device. */
 static int devices_visible(int out[DEVICES_MAX])
 {
-    const long there = settings()->devices < DEVICES_MAX ? settings()->devices : DEVICES_MAX;
+    const int there = settings()->devices < DEVICES_MAX ? (int)settings()->devices : DEVICES_MAX;
+    const int most = settings()->mig ? 1 : DEVICES_MAX;
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
     int count = 0;
     if (!list) {
-        while (count < there) {
-            out[count] = count;
-            count++;
-        }
+        for (; count < there && count < most; count++) out[count] = count;
         return count;
     }
     /* As CUDA reads it: up to the first that is no device, or stands there twice. */
-    while (*list && count < DEVICES_MAX) {
-        char *end;
-        const long number = strtol(list, &end, 10);
+    while (*list && count < most) {
+        const size_t length = strcspn(list, ",");
+        const int number = device_named(list, length, there);
         bool again = false;
         for (int i = 0; i < count; i++) again = again || out[i] == number;
-        if (end == list || number < 0 || number >= there || again) break;
-        out[count++] = (int)number;
-        list = *end == ',' ? end + 1 : end;
-        if (*end != ',') break;
+        if (number < 0 || again) break;
+        out[count++] = number;
+        list += length + (list[length] == ',');
     }
     return count;
+}
+
+/* A process that was forked from one that has started CUDA cannot use it. */
+static CUresult started_check(const char *call)
+{
+    if (started == 0) return fault(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", call);
+    if (started != getpid()) return fault(CUDA_ERROR_NOT_INITIALIZED, "%s in a forked process", call);
+    return CUDA_SUCCESS;
 }
 
 static CUresult device_number(CUdevice device, int *out, const char *call)
 {
     int visible[DEVICES_MAX];
     *out = 0; /* the compiler cannot see that nobody looks at it after a fault */
-    if (!started) return fault(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", call);
+    const CUresult code = started_check(call);
+    if (code != CUDA_SUCCESS) return code;
     if (device < 0 || device >= devices_visible(visible)) {
         return fault(CUDA_ERROR_INVALID_DEVICE, "%s: device %d", call, device);
     }
@@ -65,7 +90,7 @@ CUresult cuInit(unsigned flags)
     if (flags != 0) return fault(CUDA_ERROR_INVALID_VALUE, "cuInit: flags %u", flags);
     if (settings()->init_code != 0) return (CUresult)settings()->init_code;
     if (devices_visible(visible) == 0) return CUDA_ERROR_NO_DEVICE;
-    started = true;
+    started = getpid();
     return CUDA_SUCCESS;
 }
 
@@ -78,9 +103,9 @@ CUresult cuDriverGetVersion(int *version)
 CUresult cuDeviceGetCount(int *count)
 {
     int visible[DEVICES_MAX];
-    if (!started) return fault(CUDA_ERROR_NOT_INITIALIZED, "cuDeviceGetCount before cuInit");
-    *count = devices_visible(visible);
-    return CUDA_SUCCESS;
+    const CUresult code = started_check("cuDeviceGetCount");
+    if (code == CUDA_SUCCESS) *count = devices_visible(visible);
+    return code;
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
@@ -137,12 +162,17 @@ CUresult cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device)
     return code;
 }
 
+static bool peer_reaches(int from, int to)
+{
+    return from != to && (settings()->peer == 1 || (settings()->peer == 2 && from < to));
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
     int from, to;
     CUresult code = device_number(device, &from, "cuDeviceCanAccessPeer");
     if (code == CUDA_SUCCESS) code = device_number(peer, &to, "cuDeviceCanAccessPeer");
-    if (code == CUDA_SUCCESS) *can = from != to && settings()->peer;
+    if (code == CUDA_SUCCESS) *can = peer_reaches(from, to);
     return code;
 }
 
@@ -159,7 +189,8 @@ CUresult context_state(struct context *context)
 
 CUresult context_now(struct context **out, const char *call)
 {
-    if (!started) return fault(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", call);
+    const CUresult code = started_check(call);
+    if (code != CUDA_SUCCESS) return code;
     if (!current) return fault(CUDA_ERROR_INVALID_CONTEXT, "%s without a context", call);
     if (!object_is(current, CONTEXT, call)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *out = current;
@@ -168,6 +199,7 @@ CUresult context_now(struct context **out, const char *call)
 
 CUresult context_outside_capture(struct context **out, const char *call)
 {
+    *out = NULL; /* the compiler cannot see that nobody looks at it after a fault */
     const CUresult code = context_now(out, call);
     if (code != CUDA_SUCCESS || !capturing) return code;
     capturing->spoiled = true;
@@ -258,7 +290,8 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 
 CUresult cuCtxSetCurrent(CUcontext context)
 {
-    if (!started) return fault(CUDA_ERROR_NOT_INITIALIZED, "cuCtxSetCurrent before cuInit");
+    const CUresult code = started_check("cuCtxSetCurrent");
+    if (code != CUDA_SUCCESS) return code;
     if (context && !object_is(context, CONTEXT, "cuCtxSetCurrent")) return CUDA_ERROR_INVALID_CONTEXT;
     current = (struct context *)context;
     return CUDA_SUCCESS;
@@ -268,12 +301,13 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
     struct context *context;
     const struct context *const other = (const struct context *)peer;
-    const CUresult code = context_now(&context, "cuCtxEnablePeerAccess");
+    const CUresult code = context_outside_capture(&context, "cuCtxEnablePeerAccess");
     if (code != CUDA_SUCCESS) return code;
     if (flags != 0 || !object_is(peer, CONTEXT, "cuCtxEnablePeerAccess") || other == context) {
         return fault(CUDA_ERROR_INVALID_VALUE, "cuCtxEnablePeerAccess: a wrong peer, or flags");
     }
-    if (!settings()->peer) return fault(217, "cuCtxEnablePeerAccess between devices that cannot"); /* unsupported */
+    if (!peer_reaches(context->device, other->device))
+        return fault(217, "cuCtxEnablePeerAccess between devices that cannot"); /* unsupported */
     if (atomic_exchange(&context->peers[other->device], true)) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
     return CUDA_SUCCESS;
 }
@@ -296,6 +330,7 @@ static const struct {
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for the device"},
     {CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
+    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "unsupported toolchain"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},

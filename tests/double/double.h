@@ -8,7 +8,8 @@
  *
  * Settings are numbers with names. Each begins with the value of the environment variable CUDA_DOUBLE_<NAME>, or the
  * default below, and may be changed at any time by double_set. "nth" counts from the moment of setting, and the setting
- * is 0 again after it struck. CUDA_VISIBLE_DEVICES is obeyed as CUDA does. CUDA_DOUBLE_REPORT names a file that gets
+ * is 0 again after it struck. CUDA_VISIBLE_DEVICES is obeyed as CUDA does, with numbers and with the beginnings of names;
+ * the device n of the machine is DOUBLE_UUID with 'a' + n in it. CUDA_DOUBLE_REPORT names a file that gets
  * all totals and faults when the process ends.
  *
  * With the setting `ptx`, NVRTC is the real one, $CUDA_DOUBLE_NVRTC. Kernels are then executed from what it makes, and every access to device memory
@@ -21,6 +22,8 @@
 
 #include <stddef.h>
 
+#define DOUBLE_UUID "%s-%cd0b1e00-5eed-4c0d-8a7e-000000000000" /* "GPU", or "MIG" with the setting `mig` */
+
 /* X(name, default) */
 #define DOUBLE_SETTINGS(X)                                                                                             \
     X(devices, 2)            /* of the machine */                                                                      \
@@ -29,7 +32,9 @@
     X(nvrtc_version, 12080)                                                                                            \
     X(capability, 80)      /* of all devices: 8.0 */                                                                   \
     X(compute_mode, 0)     /* of all devices; 2: prohibited */                                                         \
-    X(peer, 1)             /* whether devices reach each other's memory */                                             \
+    X(peer, 1)             /* whether devices reach each other's memory; 2: only that of those with higher numbers */  \
+    X(mig, 0)              /* 1: devices are parts of such, of which a program sees one */                             \
+    X(threads_most, 1024)  /* of a block, for the registers of any kernel */                                           \
     X(init_code, 0)        /* what cuInit returns, unless there is no device */                                        \
     X(hold, 0)             /* 1: streams do nothing until it is 0 again */                                             \
     X(delay_us, 0)         /* before each thing that a stream does */                                                  \

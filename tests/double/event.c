@@ -205,6 +205,9 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end)
         (!first || !last || (((struct event *)begin)->flags | ((struct event *)end)->flags) & 2)) {
         code = fault(CUDA_ERROR_INVALID_HANDLE, "cuEventElapsedTime of an event without a time");
     }
+    if (code == CUDA_SUCCESS && first->context != last->context) {
+        code = fault(CUDA_ERROR_INVALID_HANDLE, "cuEventElapsedTime between events of two devices");
+    }
     if (code == CUDA_SUCCESS) {
         const uint64_t from = record_time_ns(first), to = record_time_ns(last);
         if (from && to) {

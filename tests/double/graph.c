@@ -71,9 +71,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     const CUresult code = stream_check(handle, &stream, "cuStreamEndCapture");
     *out = NULL;
     if (code != CUDA_SUCCESS) return code;
-    if (!stream->capture || capturing != stream) {
-        return fault(CUDA_ERROR_INVALID_VALUE, "cuStreamEndCapture without a capture of this thread");
-    }
+    if (!stream->capture) return fault(CUDA_ERROR_INVALID_VALUE, "cuStreamEndCapture without a capture");
+    if (capturing != stream) return fault(908, "cuStreamEndCapture in another thread"); /* …CAPTURE_WRONG_THREAD */
     struct graph *const graph = stream->capture;
     stream->capture = NULL;
     capturing = NULL;
@@ -101,7 +100,7 @@ CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *count)
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph handle, unsigned long long flags)
 {
     struct context *context;
-    const CUresult code = context_now(&context, "cuGraphInstantiate");
+    const CUresult code = context_outside_capture(&context, "cuGraphInstantiate");
     if (code != CUDA_SUCCESS) return code;
     if (flags != 0 || !object_is(handle, GRAPH, "cuGraphInstantiate")) return CUDA_ERROR_INVALID_VALUE;
     struct graph *const exec = graph_make(context, EXEC);

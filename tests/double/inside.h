@@ -99,7 +99,8 @@ struct block {
  * or it must not be seen. */
 struct block *block_hold(struct context *context, CUdeviceptr address, size_t bytes, char **host, const char *call);
 void block_drop(struct block *block);
-bool host_pinned(const void *memory, size_t bytes);
+/* The pinned block that has these bytes, held; NULL: they are pageable. */
+struct block *host_hold(const void *memory, size_t bytes);
 size_t memory_used(int device);                   /* bytes */
 void memory_release_all(struct context *context); /* counts leaks */
 
@@ -134,8 +135,9 @@ enum { COPY_UPLOAD, COPY_DOWNLOAD, COPY_INSIDE };
 struct copy {
     int way;
     CUdeviceptr to, from;
-    void *host;     /* the caller's */
-    void *snapshot; /* of pageable memory, owned by the command */
+    void *host;           /* the caller's */
+    struct block *pinned; /* where that is, held; NULL: it is pageable … */
+    void *snapshot;       /* … and its contents are owned by the command */
     size_t bytes;
     struct context *to_context, *from_context;
 };

@@ -246,22 +246,25 @@ CUresult cuMemFreeHost(void *memory)
     struct block **at = &pinned;
     while (*at && (*at)->host != memory) at = &(*at)->next;
     struct block *const block = *at;
-    if (block) {
+    const bool used_still = block && block->users != 0;
+    if (block && !used_still) {
         *at = block->next;
         totals.pinned--;
     }
     pthread_mutex_unlock(&lock);
     if (!block) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost of memory that no cuMemHostAlloc gave");
+    if (used_still) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost of memory that queued work still uses");
     block_free(block);
     return CUDA_SUCCESS;
 }
 
-bool host_pinned(const void *memory, size_t bytes)
+struct block *host_hold(const void *memory, size_t bytes)
 {
     const char *const from = memory;
     pthread_mutex_lock(&lock);
-    const struct block *block = pinned;
+    struct block *block = pinned;
     while (block && !(from >= block->host && from + bytes <= block->host + block->bytes)) block = block->next;
+    if (block) atomic_fetch_add(&block->users, 1);
     pthread_mutex_unlock(&lock);
-    return block != NULL;
+    return block;
 }

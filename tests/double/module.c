@@ -253,6 +253,7 @@ struct function {
     struct object object;
     const struct kernel *kernel;
     const struct ptx_entry *entry; /* NULL: the kernel in C */
+    atomic_bool loaded;            /* by a question about it, or by its first launch */
     struct function *next;         /* of the module */
 };
 
@@ -280,6 +281,8 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, in
     }
     const long own = settings()->capability;
     if (ptx && version > settings()->driver_version) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    /* Machine code of a later generation of CUDA; the real NVRTC may be one. */
+    if (!settings()->ptx && version / 1000 > settings()->driver_version / 1000) return CUDA_ERROR_INVALID_IMAGE;
     if (ptx ? arch > own : arch / 10 != own / 10 || arch > own) return CUDA_ERROR_NO_BINARY_FOR_GPU;
     const char *const text = strstr(image, PTX_LINE);
     if (!text && settings()->ptx) return CUDA_ERROR_INVALID_IMAGE; /* of another time */
@@ -289,7 +292,7 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned count, in
         char *const mutated = ptx_mutated(text + strlen(PTX_LINE));
         entries = ptx_read(mutated, error);
         free(mutated);
-        if (!entries) return fault(CUDA_ERROR_INVALID_IMAGE, "the PTX of NVRTC: %s", error);
+        if (!entries) return fault(CUDA_ERROR_INVALID_PTX, "the PTX of NVRTC: %s", error);
     }
     struct module *const module = calloc(1, sizeof *module);
     module->names = strndup(image, text ? (size_t)(text - (const char *)image) + 1 : strlen(image));
@@ -317,7 +320,7 @@ void module_close(struct object *object)
 CUresult cuModuleUnload(CUmodule handle)
 {
     struct context *context;
-    const CUresult code = context_now(&context, "cuModuleUnload");
+    const CUresult code = context_outside_capture(&context, "cuModuleUnload");
     if (!object_is(handle, MODULE, "cuModuleUnload")) return CUDA_ERROR_INVALID_HANDLE;
     module_close((struct object *)handle);
     return code;
@@ -326,6 +329,9 @@ CUresult cuModuleUnload(CUmodule handle)
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
 {
     char line[80];
+    struct context *context;
+    const CUresult code = context_outside_capture(&context, "cuModuleGetFunction");
+    if (code != CUDA_SUCCESS) return code;
     if (!object_is(handle, MODULE, "cuModuleGetFunction")) return CUDA_ERROR_INVALID_HANDLE;
     struct module *const module = (struct module *)handle;
     snprintf(line, sizeof line, "\n%s\n", name);
@@ -344,6 +350,19 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
     return CUDA_SUCCESS;
 }
 
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction handle)
+{
+    struct context *context;
+    const CUresult code = context_outside_capture(&context, "cuFuncGetAttribute");
+    if (code != CUDA_SUCCESS) return code;
+    if (!object_is(handle, FUNCTION, "cuFuncGetAttribute")) return CUDA_ERROR_INVALID_HANDLE;
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)
+        return fault(CUDA_ERROR_INVALID_VALUE, "cuFuncGetAttribute: attribute %d is not known here", attribute);
+    *value = (int)settings()->threads_most;
+    ((struct function *)handle)->loaded = true;
+    return CUDA_SUCCESS;
+}
+
 /* ---- launches ---- */
 
 CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -356,8 +375,14 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
     if (code == CUDA_SUCCESS) code = context_now(&context, "cuLaunchKernel");
     if (code != CUDA_SUCCESS) return code;
     if (!object_is(handle, FUNCTION, "cuLaunchKernel")) return CUDA_ERROR_INVALID_HANDLE;
-    const struct function *const function = (const struct function *)handle;
+    struct function *const function = (struct function *)handle;
     const struct kernel *const kernel = function->kernel;
+    /* A kernel is loaded at its first launch, which may wait for the device and takes memory. */
+    if (stream->capture && !function->loaded) {
+        stream->spoiled = true;
+        return fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s is loaded in a capture", kernel->name);
+    }
+    function->loaded = true;
     if (function->object.context != stream->object.context || context != stream->object.context) {
         return fault(CUDA_ERROR_INVALID_HANDLE, "%s: kernel, stream and thread are not of one context", kernel->name);
     }
@@ -375,6 +400,9 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
         if (ptx_entry_parameters(function->entry)[i] != (wide ? 8 : 4))
             return fault(CUDA_ERROR_INVALID_VALUE, "%s: parameter %d has another size", kernel->name, i);
     }
+    if (lanes > settings()->threads_most)
+        return fault(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "%s: %d lanes, of which the device runs %ld", kernel->name,
+                     lanes, (long)settings()->threads_most);
     if (strikes(&settings()->fail_launch)) return (CUresult)settings()->launch_code;
     struct command *const command = command_make(COMMAND_KERNEL);
     command->call.kernel = kernel;

@@ -118,14 +118,15 @@ CUresult stream_submit(struct stream *stream, struct command *command)
         command_release(command);
         return code;
     }
+    const bool pageable = command->kind == COMMAND_COPY && command->copy.way != COPY_INSIDE && !command->copy.pinned;
+    if (pageable) totals.pageable++;
     if (captured) {
         command_forget(command);
         graph_append(stream->capture, command);
         return CUDA_SUCCESS;
     }
     /* CUDA returns from a download to pageable memory when it is done. */
-    const bool waits = command->kind == COMMAND_COPY && command->copy.way == COPY_DOWNLOAD &&
-                       !host_pinned(command->copy.host, command->copy.bytes);
+    const bool waits = pageable && command->copy.way == COPY_DOWNLOAD;
     stream_queue(stream, command);
     if (waits) stream_drain(stream);
     return waits ? context_state(stream->object.context) : CUDA_SUCCESS;
@@ -172,7 +173,9 @@ CUresult cuStreamDestroy_v2(CUstream handle)
 CUresult cuStreamSynchronize(CUstream handle)
 {
     struct stream *stream;
-    const CUresult code = stream_check(handle, &stream, "cuStreamSynchronize");
+    struct context *context;
+    CUresult code = context_outside_capture(&context, "cuStreamSynchronize");
+    if (code == CUDA_SUCCESS) code = stream_check(handle, &stream, "cuStreamSynchronize");
     if (code != CUDA_SUCCESS) return code;
     if (stream->capture) {
         stream->spoiled = true;
@@ -195,7 +198,6 @@ static CUresult copy_give(CUstream handle, const struct copy *copy, const char *
     if (!command->copy.to_context) command->copy.to_context = stream->object.context;
     if (!command->copy.from_context) command->copy.from_context = stream->object.context;
     totals.copies++;
-    if (copy->way != COPY_INSIDE && !host_pinned(copy->host, copy->bytes)) totals.pageable++;
     if (command->copy.to_context != command->copy.from_context) totals.peer_copies++;
     return stream_submit(stream, command);
 }
@@ -231,7 +233,9 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
         !object_is(from_context, CONTEXT, "cuMemcpyPeerAsync")) {
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    if (!settings()->peer) fault(0, "cuMemcpyPeerAsync between devices that cannot reach each other");
+    if (!((struct context *)to_context)->peers[((struct context *)from_context)->device] &&
+        !((struct context *)from_context)->peers[((struct context *)to_context)->device])
+        fault(0, "cuMemcpyPeerAsync between devices of which none was given access to the other");
     return copy_give(stream, &copy, "cuMemcpyPeerAsync");
 }
 

@@ -21,6 +21,7 @@
  */
 #include "device/cuda/cuda_api.h"
 
+#include "base/log.h"
 #include "device/native.h"
 #include "myxtts/error.h"
 
@@ -198,7 +199,13 @@ static void nvml_load(struct mx_cuda_api *api)
         mx_error_clear(); /* the meters do without it */
         return;
     }
-    api->nvml = api->nvmlInit_v2() == 0;
+    const nvmlReturn_t code = api->nvmlInit_v2();
+    api->nvml = code == 0;
+    if (!api->nvml)
+        mx_warn("CUDA: NVML does not start (error %d%s): utilisation of devices is not known", code,
+                code == NVML_ERROR_LIB_RM_VERSION_MISMATCH
+                    ? ": it and the driver are of different versions, start the machine again"
+                    : "");
     if (!api->nvml || !api->nvmlSystemGetDriverVersion ||
         api->nvmlSystemGetDriverVersion(api->driver_text, sizeof api->driver_text) != 0) {
         api->driver_text[0] = '\0';

@@ -97,6 +97,9 @@ enum {
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
 };
 
+/* Attributes of cuFuncGetAttribute that are asked for. */
+enum { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0 };
+
 /* Flags. */
 enum {
     CU_CTX_SCHED_BLOCKING_SYNC = 4,         /* cuDevicePrimaryCtxSetFlags_v2: waiting threads sleep */
@@ -154,6 +157,7 @@ enum {
           (CUmodule * out, const void *image, unsigned count, int *options, void **values))                            \
     ENTRY(CUresult, cuModuleUnload, (CUmodule module))                                                                 \
     ENTRY(CUresult, cuModuleGetFunction, (CUfunction * out, CUmodule module, const char *name))                        \
+    ENTRY(CUresult, cuFuncGetAttribute, (int *value, int attribute, CUfunction function)) /* loads the kernel */       \
     ENTRY(CUresult, cuLaunchKernel,                                                                                    \
           (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
            unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))                 \
@@ -228,6 +232,8 @@ enum { CUBLAS_GEMM_DEFAULT = -1 };
 /* ---- NVML ---- */
 typedef int nvmlReturn_t; /* 0: fine */
 typedef struct mx_nvml_device *nvmlDevice_t;
+
+#define NVML_ERROR_LIB_RM_VERSION_MISMATCH 18
 
 struct mx_nvml_utilization { /* nvmlUtilization_t */
     unsigned gpu, memory;    /* per cent of the last sample period */

@@ -4,8 +4,9 @@
  * for exactly this compute capability. A device that is newer than the compiler gets PTX of the newest capability that
  * the compiler knows, which the driver compiles to machine code each time it is loaded (and keeps in its own cache).
  *
- * Memory: everything but the module is released here. All functions are looked up at once, because loading one while
- * work is recorded (cuda_graph.c) would disturb that.
+ * Memory: everything but the module is released here. All kernels are loaded at once: the driver would otherwise load
+ * each at its first launch, which takes memory that nobody planned, may wait for the device, and would disturb work that
+ * is recorded meanwhile (cuda_graph.c).
  */
 #include "base/alloc.h"
 #include "base/log.h"
@@ -143,6 +144,27 @@ static CUresult image_load(struct mx_cuda_device *impl, const char *image)
     return code;
 }
 
+/* Loads every kernel, and sees that the device has the registers for its lanes. */
+static int kernels_load(const struct mx_device *device, const struct mx_cuda_device *impl)
+{
+    int rc = 0, most = 0;
+    const struct mx_cuda_api *const cu = impl->cu;
+    for (int k = 0; k < MX_K_COUNT; k++) {
+        const char *const name = mx_kernel_name((enum mx_kernel_id)k);
+        const int lanes = mx_kernel_lanes(&impl->tuning, (enum mx_kernel_id)k);
+        if (!impl->kernels[k]) continue;
+        MX_CUDA_TRY(cu, cu->cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, impl->kernels[k]),
+                    "%s: loading kernel %s", device->name, name);
+        if (lanes > most) {
+            MX_RAISE(MX_ERR_UNSUPPORTED, "install another version of NVRTC or of the driver, or choose another device",
+                     "%s: kernel %s needs %d threads, and this device can run %d of it", device->name, name, lanes,
+                     most);
+        }
+    }
+out:
+    return rc;
+}
+
 static bool cache_load(struct mx_cuda_device *impl, const char *path)
 {
     char *image = NULL;
@@ -163,7 +185,7 @@ int mx_cuda_program_open(const struct mx_device *device, struct mx_cuda_device *
     struct mx_kernel_teller teller;
     MX_TRY(target_choose(device, impl, &target));
     const bool cached = cache_path(impl, &target, path);
-    if (cached && cache_load(impl, path)) return 0;
+    if (cached && cache_load(impl, path)) return kernels_load(device, impl);
     mx_kernel_teller_start(&teller, device->name, true);
     rc = compile(device, impl, &target, &image, &bytes);
     mx_kernel_teller_stop(&teller);
@@ -177,6 +199,7 @@ int mx_cuda_program_open(const struct mx_device *device, struct mx_cuda_device *
                  impl->cu->nvrtc_version % 1000 / 10, mx_cuda_error_name(impl->cu, code));
     }
     MX_CUDA_TRY(impl->cu, code, "%s: loading the kernels", device->name);
+    MX_TRY(kernels_load(device, impl));
     if (cached) mx_kernel_cache_write(path, image, bytes);
 out:
     mx_free(image);
