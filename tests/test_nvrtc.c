@@ -30,7 +30,12 @@
 #define TEXT_BYTES  512
 #define ARCHS_MAX   64
 #define OPTIONS_MAX 12
-#define SPILL_MOST  32 /* bytes that a kernel may keep outside of registers: no more than a few numbers */
+/* Of a block and of a lane, for every compute capability from 7.0 to 12.1 (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability"); registers are given out to 32 lanes at a time, in units of 256. */
+#define REGISTERS_BLOCK 65536
+#define REGISTERS_LANE  255
+#define REGISTERS_UNIT  8
+#define SPILL_MOST      32 /* bytes that a kernel may keep outside of registers: no more than a few numbers */
 
 static const int archs[] = {70, 75, 80, 86, 89, 90, 100, 120};
 #define ARCHS (sizeof archs / sizeof *archs)
