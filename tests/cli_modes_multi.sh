@@ -54,12 +54,16 @@ done_with "${short[@]}" "${pair[@]}" --model-start-delay 0 --eval-every 1 --outp
 check "it has started when the first step begins" awk '/✅ Model training/ { began = NR } /step 1: validation/ { step = NR }
     END { exit !(began > 0 && step > began) }' stderr
 
-# The other way round, and by name: what was physical 1 is GPU:0 now.
+# The other way round, and by name: then they are not called GPUs.
 done_with "${short[@]}" --cpu-devices 2 --data-device cpu:1 --model-device cpu:0 --output turned \
     --model-start-delay 30 --num-workers 1 --prefetch-buffer-size 3 --auto-tune off
-said 'turned' '   Data Processing GPU: 1 (cpu:1'
-said 'turned' '(cpu:1 is GPU:0, cpu:0 is GPU:1)'
-said 'turned' '   (Original GPU 0 is now mapped to GPU:1)'
+said 'turned' '🎯 Configuring Two-Device Mode...'
+said 'turned' '   Data Processing: cpu:1 ('
+said 'turned' '   Set devices: cpu:1 is device 0, cpu:0 is device 1'
+said 'turned' '✅ Two-Device configuration completed successfully'
+said 'turned' '🎯 Two-Device Mode: Model will be placed on device 1 (core'
+said 'turned' 'Creating model on device 1 (core'
+check "cores that were named are not called GPUs" test "$(grep -c GPU stderr)" -eq 0
 said 'turned' 'Waiting up to 30.0s'
 check "one worker and three batches that wait" grep -q '^Batches: 3 loaded and 1 being loaded, 50 prepared, 3 on' stderr
 check "two devices: what is given is what runs" test \
@@ -77,8 +81,8 @@ done
 done_with train --resume multi --steps 4
 said 'resumed' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
 done_with train --resume multi --steps 5 --device cpu:0
-said 'resumed on one' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
+said 'resumed on one' '🚀 Intelligent Pipeline: Single-Device Buffered Mode'
 done_with train --resume multi --steps 6 --data-device cpu:0 --model-device cpu:1
-said 'resumed by name' '🚀 Intelligent GPU Pipeline: Multi-GPU Mode'
+said 'resumed by name' '🚀 Intelligent Pipeline: Two-Device Mode'
 
 finish

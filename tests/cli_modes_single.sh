@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# myxtts train on one device, with the program given as $1: the messages of Single-GPU Buffered Mode, the fallback to it,
+# myxtts train on one device, with the program given as $1: the messages of Single-Device Buffered Mode, the fallback to it,
 # and augmentation.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
@@ -10,28 +10,29 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/modes.sh
 . "$here/support/modes.sh"
 
-# ---- Single-GPU Buffered Mode ----
+# ---- Single-Device Buffered Mode: cores are not called GPUs ----
 done_with "${dry[@]}" --backend cpu
-check "one table" test "$(grep -c '^Memory of GPU' stdout)" -eq 1
-check "one device" grep -q '^Memory of GPU:0 (cpu:0):$' stdout
+check "one table" test "$(grep -c '^Memory of device' stdout)" -eq 1
+check "one device" grep -q '^Memory of device 0 (cpu:0):$' stdout
 check "a buffer of 50" grep -q ', 50 prepared and 1 trained on$' stdout
 done_with "${short[@]}" "${one[@]}" --output single
-said 'single' '🚀 Intelligent GPU Pipeline: Single-GPU Buffered Mode'
+said 'single' '🚀 Intelligent Pipeline: Single-Device Buffered Mode'
 said 'single' '   - Device: cpu:0 ('
 said 'single' ', the best there is'
 said 'single' '   - Buffer Size: 50'
 said 'single' '   - Smart Prefetching: Enabled'
-said 'single' '   - Prefetching to /GPU:0 with buffer_size=50'
-said 'single' 'Creating model on device: /GPU:0'
+check "single: prefetches to the cores" grep -q '   - Prefetching to device 0 (cores* .*) with buffer_size=50$' stderr
+check "the model is on the cores" grep -q 'Creating model on device 0 (cores* ' stderr
+check "nobody is told of GPUs" test "$(grep -c GPU stderr stdout single/log.txt single/run.json | grep -vc ':0$')" -eq 0
 check "the plan before step 1" grep -q '^    activations .* [KM]iB$' stderr
-check "the messages are in the log" grep -q 'INFO 🚀 Intelligent GPU Pipeline' single/log.txt
+check "the messages are in the log" grep -q 'INFO 🚀 Intelligent Pipeline' single/log.txt
 check "the prefetch of batches of 4 is 8" grep -q '^Batches: 8 loaded and [1-9][0-9]* being loaded, 50 prepared and 1 trained on$' stderr
 said 'single' '   - Prepared batches: 3 at first, up to 50 (chosen by auto-tune)'
 said 'single' '   - Loaded batches: 2 at first, up to 8 (chosen by auto-tune)'
 check "what is chosen is what runs" test "$(grep -c '"loaded_limit":2,"prepared_limit":3,' single/metrics.jsonl)" -eq 3
 # What is given runs from the first step on; tuning has nothing to choose but the rest.
 done_with "${short[@]}" "${one[@]}" --buffer-size 100 --prefetch-buffer-size 6 --num-workers 2 --output given
-said 'given' '   - Prefetching to /GPU:0 with buffer_size=100'
+check "given: prefetches to the cores" grep -q '   - Prefetching to device 0 (cores* .*) with buffer_size=100$' stderr
 said 'given' '   - Prepared batches: 100 (given)'
 said 'given' '   - Loaded batches: 6 (given)'
 said 'given' '   - Load workers: 2 (given)'
@@ -43,7 +44,7 @@ done_with "${short[@]}" "${one[@]}" --auto-tune off --output untuned
 said 'untuned' '   - Prepared batches: 50 (chosen)'
 check "without tuning all is used" test "$(grep -c '"loaded_limit":8,"prepared_limit":50,' untuned/metrics.jsonl)" -eq 3
 done_with "${short[@]}" "${one[@]}" --device cpu:0 --buffer-size 25 --output named
-said 'named' '   - Prefetching to /GPU:0 with buffer_size=25'
+check "named: prefetches to the cores" grep -q '   - Prefetching to device 0 (cores* .*) with buffer_size=25$' stderr
 check "a device that was named is not the best there is" test "$(grep -c 'the best there is' stderr)" -eq 0
 done_with "${short[@]}" "${one[@]}" --set pipeline.overlap=false --output plain
 said 'plain' '   - Smart Prefetching: Disabled'

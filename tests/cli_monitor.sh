@@ -25,7 +25,7 @@ mkdir run
 steps 1 12 >run/metrics.jsonl
 printf '{"step":12,"evaluation":{"utterances":4,"loss":1.25,"mel_db":3.5}}\n{"step":13,"lo' >>run/metrics.jsonl
 done_with monitor run --once
-for words in 'step 12 of 20' ' 60 %' 'GPU:0 data' '1.00 MiB of 4.00 MiB' 'GPU:1 model' '75 %' 'prepared' '2/5' \
+for words in 'step 12 of 20' ' 60 %' 'device 0 data' '1.00 MiB of 4.00 MiB' 'device 1 model' '75 %' 'prepared' '2/5' \
     '1,234 frames/s' '18.5000' 'step 12: loss 1.2500, spoken 3.50 dB' '█' '⠀'; do
     check "says '$words'" grep -qF -- "$words" stdout
 done

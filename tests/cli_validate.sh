@@ -80,7 +80,7 @@ all_good() {
 done_with "${small[@]}" "${one[@]}" --json -
 cp stdout one.json
 all_good 'one device' one.json
-holds 'one device: mode' '$r->{mode} eq "Single-GPU Buffered Mode"' one.json
+holds 'one device: mode' '$r->{mode} eq "Single-Device Buffered Mode"' one.json
 holds 'one device: one limit' '@{$c->[1]{values}{devices}} == 1 && $c->[1]{values}{devices}[0]{role} eq "both"' one.json
 holds 'one device: says what does not apply' 'grep { $_->{status} eq "note" && $_->{text} =~ /no topology/ }
     @{$c->[1]{lines}}' one.json
@@ -151,12 +151,12 @@ if [ "$cores" -ge 2 ]; then
         @{$c->[1]{values}{devices}}) eq "data cpu:0 GPU:0 model cpu:1 GPU:1"' two.json
     holds 'two devices: how copies go' 'exists $c->[3]{values}{peer}' two.json
     holds 'two devices: the step is that of one device' '$c->[5]{values}{loss} > 0' two.json
-    check "two devices: the loss is that of Single-GPU Buffered Mode" test \
+    check "two devices: the loss is that of one device" test \
         "$(json '$c->[5]{values}{loss}' one.json)" = "$(json '$c->[5]{values}{loss}' two.json)"
 
     # The other way round, by name, and with the real size.
     done_with validate --cpu-devices 2 --data-device cpu:1 --model-device cpu:0 --batch-size 1 --json turned.json
-    said 'turned' '✅ Set visible devices: cpu:1 is GPU:0 now, cpu:0 is GPU:1'
+    said 'turned' '✅ Set devices: cpu:1 is device 0 now, cpu:0 is device 1'
     said 'turned' '(tiny, '
     holds 'turned: the tiny model' '$c->[2]{values}{parameters} > 6e6 && $c->[5]{values}{utterances} == 1' turned.json
 

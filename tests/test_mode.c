@@ -14,7 +14,7 @@
 
 #include "device/backend.h"
 #include "myxtts/error.h"
-#include "pipeline/mode.h"
+#include "run/mode.h"
 #include "support/fake_backend.h"
 
 #include <stdio.h>
@@ -476,8 +476,37 @@ static void test_renumbering(void **state)
     mx_device_close(data);
     mx_device_close(model);
     mx_registry_close(registry);
-    assert_string_equal(mx_mode_name(MX_MODE_MULTI), "Multi-GPU Mode");
-    assert_string_equal(mx_mode_name(MX_MODE_SINGLE), "Single-GPU Buffered Mode");
+    assert_string_equal(mx_mode_name(&choice), "Multi-GPU Mode");
+    choice.mode = MX_MODE_SINGLE;
+    assert_string_equal(mx_mode_name(&choice), "Single-GPU Buffered Mode");
+}
+
+/* Cores are not called GPUs, unless somebody put them in their place by number. */
+static void test_plain_names(void **state)
+{
+    (void)state;
+    struct mx_mode_choice choice;
+    struct mx_registry *registry;
+    struct mx_device *device;
+    struct mx_mode_request r = request();
+    r.device = "cpu:0";
+    assert_int_equal(mx_mode_open(mx_backends_cpu, &r, &choice, &registry), 0);
+    assert_int_equal(mx_registry_device_open(registry, 0, 0, &device), 0);
+    assert_true(choice.plain);
+    assert_string_equal(mx_device_logical(device), "device 0");
+    assert_string_equal(mx_mode_name(&choice), "Single-Device Buffered Mode");
+    mx_device_close(device);
+    mx_registry_close(registry);
+    choice.mode = MX_MODE_MULTI;
+    assert_string_equal(mx_mode_name(&choice), "Two-Device Mode");
+    r.device = NULL;
+    r.backend = "cpu";
+    r.data_gpu = 0;
+    r.model_gpu = 1;
+    r.allow_single = true; /* this machine may have one core */
+    assert_int_equal(mx_mode_open(mx_backends_cpu, &r, &choice, &registry), 0);
+    assert_false(choice.plain);
+    mx_registry_close(registry);
 }
 
 int main(void)
@@ -485,7 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_best),           cmocka_unit_test(test_multi),       cmocka_unit_test(test_bound_first),
         cmocka_unit_test(test_contradictions), cmocka_unit_test(test_missing),     cmocka_unit_test(test_backends),
-        cmocka_unit_test(test_allow_single),   cmocka_unit_test(test_renumbering),
+        cmocka_unit_test(test_allow_single),   cmocka_unit_test(test_renumbering), cmocka_unit_test(test_plain_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,8 +367,8 @@ static struct mx_view *view_full(void)
     struct mx_view *const view = view_make();
     static const char run[] =
         "{\"state\":\"failed\",\"failure\":\"a long reason that will not fit everywhere: the disk is "
-        "full\",\"steps\":1000,\"mode\":\"Multi-GPU Mode\",\"devices\":[{\"name\":\"opencl:0\"},"
-        "{\"name\":\"opencl:1\"}]}";
+        "full\",\"steps\":1000,\"mode\":\"Multi-GPU Mode\",\"devices\":[{\"name\":\"opencl:0\",\"logical\":\"GPU:0\"},"
+        "{\"name\":\"opencl:1\",\"logical\":\"GPU:1\"}]}";
     for (int i = 1; i <= 700; i++) add_step(view, i, 12.0 / i + 0.4);
     add(view, "{\"step\":700,\"evaluation\":{\"loss\":0.7,\"mel_db\":3.1}}");
     add(view, "{\"step\":701,\"loss\":0.4,\"skipped\":true,\"share\":0.25,\"leak\":\"model\",\"leak_bytes\":99999,"
@@ -425,10 +425,10 @@ static void test_draw_words(void **state)
     says(view, &late, "no news for 10:00", true);
     says(view, &style, "step 100 of 1,000", true);
     says(view, &style, " 10 %  3:45 left  epoch 4", true);
-    says(view, &style, "GPU:0 data", true);
+    says(view, &style, "device 0 data", true);
     says(view, &style, " 38 %", true);
     says(view, &style, "1.20 GiB of 8.00 GiB", true);
-    says(view, &style, "GPU:1 model", true);
+    says(view, &style, "device 1 model", true);
     says(view, &style, "9.10 GiB of 16.0 GiB", true);
     says(view, &style, "loaded ######...... 4/8  prepared ###########. 48/50  arrived ########.... 2/3", true);
     says(view, &style, "3,800 frames/s  step 250 ms  data wait 0.3 %  variation 2.1 %", true);
@@ -455,8 +455,8 @@ static void test_draw_line(void **state)
     add_step(view, 250, 1.5);
     assert_int_equal(mx_view_draw_line(view, &out), 0);
     assert_string_equal(out.data,
-                        "step 250 of 1,000, loss 1.5000, 3,800 frames/s, GPU:0 38 %, GPU:1 97 %, data wait 0.3 "
-                        "%, 9.10 GiB of 16.0 GiB, 3:08 left");
+                        "step 250 of 1,000, loss 1.5000, 3,800 frames/s, device 0 38 %, device 1 97 %, data wait "
+                        "0.3 %, 9.10 GiB of 16.0 GiB, 3:08 left");
     mx_string_release(&out);
     mx_free(view);
 }

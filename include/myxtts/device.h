@@ -76,8 +76,8 @@ struct mx_device_info {
 /* ---- devices: opened by registry.h ---- */
 const struct mx_device_info *mx_device_info(const struct mx_device *device);
 const char *mx_device_name(const struct mx_device *device); /* physical: "cuda:2" */
-const char *
-mx_device_logical(const struct mx_device *device); /* after renumbering: "GPU:0"; the data device comes first */
+const char *mx_device_logical(
+    const struct mx_device *device); /* after renumbering: "GPU:0" or "device 0"; the data device comes first */
 int mx_device_logical_index(const struct mx_device *device);
 struct mx_budget *mx_device_budget(const struct mx_device *device);
 bool mx_device_can_peer(const struct mx_device *from, const struct mx_device *to);

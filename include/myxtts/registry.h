@@ -5,7 +5,8 @@
  * One const table has all backends (mx_backends); tests pass their own. Devices are chosen before any backend is
  * initialised: the selection is parsed from the command line alone, then mx_registry_open initialises only the backends
  * that it names (all of them for listing). Chosen devices are renumbered in the order given: the first is GPU:0 (the
- * data device), the second GPU:1 (the model device), whatever their physical indices. If a requested device is missing,
+ * data device), the second GPU:1 (the model device), whatever their physical indices; or "device 0" and "device 1",
+ * where nobody should be told of GPUs. If a requested device is missing,
  * the error is MX_ERR_NO_DEVICE, and its hint lists the available devices. Nothing falls back.
  */
 #ifndef MYXTTS_REGISTRY_H
@@ -47,6 +48,7 @@ struct mx_registry_options {
     const char *devices[MX_SELECTION_MAX]; /* names such as "cpu:1", in logical order; none: list everything, open by
                                               name later */
     int device_count;
+    bool plain_names; /* the logical names are "device 0", … instead of "GPU:0", … */
 };
 
 /* One backend's state for listings. */

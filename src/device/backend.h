@@ -24,7 +24,7 @@ struct mx_device {
     const struct mx_backend *backend;
     struct mx_device_info info;
     char name[32];    /* "cpu:0" */
-    char logical[16]; /* "GPU:0" */
+    char logical[24]; /* "GPU:0", "device 0" */
     int logical_index;
     struct mx_budget *budget;
     pthread_mutex_t lock;             /* protects the lists and the pins of streams; a leaf lock */

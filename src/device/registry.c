@@ -52,6 +52,7 @@ struct mx_registry {
     struct entry entries[BACKENDS_MAX];
     int entry_count;
     struct mx_device_info *devices; /* in logical order */
+    bool plain_names;               /* of opened devices */
     int device_count;
 };
 
@@ -260,6 +261,7 @@ int mx_registry_open(const struct mx_backend *const *backends, const struct mx_r
         rc = MX_ERR_NO_MEMORY;
         goto out;
     }
+    registry->plain_names = options->plain_names;
     for (const struct mx_backend *const *b = backends ? backends : mx_backends; *b; b++) {
         MX_TRY(entry_add(registry, *b, (*b)->name, "not asked for", ""));
     }
@@ -347,5 +349,7 @@ int mx_registry_device_open(struct mx_registry *registry, int index, uint64_t li
     }
     const struct mx_device_info *const info = &registry->devices[index];
     const struct entry *const entry = &registry->entries[entry_find(registry, info->backend)];
-    return mx_device_create(entry->backend, entry->state, info, index, limit_bytes, out);
+    const int rc = mx_device_create(entry->backend, entry->state, info, index, limit_bytes, out);
+    if (rc == 0 && registry->plain_names) snprintf((*out)->logical, sizeof(*out)->logical, "device %d", index);
+    return rc;
 }

@@ -236,12 +236,13 @@ struct usage {
 };
 
 /* How busy a device is and how full its memory, each with a bar where there is room. */
-static void device_row(const struct mx_view *view, struct line *line, const char *role, int device,
+static void device_row(const struct mx_view *view, struct line *line, const char *duty, int device,
                        const struct usage *usage)
 {
-    char a[MX_BYTES_TEXT_BYTES], b[MX_BYTES_TEXT_BYTES], text[2 * MX_BYTES_TEXT_BYTES + 16], head[64];
+    char role[24], a[MX_BYTES_TEXT_BYTES], b[MX_BYTES_TEXT_BYTES], text[2 * MX_BYTES_TEXT_BYTES + 16], head[64];
     const double busy = usage->busy, used = usage->bytes, limit = usage->limit_bytes, full = used / limit;
     const char *const name = device < view->device_count ? view->devices[device].name : "";
+    snprintf(role, sizeof role, "%s%s", mx_view_logical(view, device), duty);
     snprintf(head, sizeof head, "%s%s%s", role, name[0] != '\0' ? " " : "", name);
     if (limit > 0)
         snprintf(text, sizeof text, " %s of %s", bytes_text(used, a), bytes_text(limit, b));
@@ -285,14 +286,14 @@ static void device_rows(const struct mx_view *view, struct line *line)
                                 s->model_driver_bytes};
     const bool one = s->arrived_limit == 0 || (view->has_run && view->device_count == 1);
     if (one) {
-        device_row(view, line, "GPU:0", 0, &model);
+        device_row(view, line, "", 0, &model);
         return;
     }
-    device_row(view, line, "GPU:0 data", 0, &data);
-    device_row(view, line, "GPU:1 model", 1, &model);
+    device_row(view, line, " data", 0, &data);
+    device_row(view, line, " model", 1, &model);
     if (!isfinite(s->share)) return;
     label(line, "share");
-    put(line, TONE_PLAIN, "GPU:0 trains %.0f %% of each batch", 100 * s->share);
+    put(line, TONE_PLAIN, "%s trains %.0f %% of each batch", mx_view_logical(view, 0), 100 * s->share);
     end(line);
 }
 
@@ -499,9 +500,10 @@ int mx_view_draw_line(const struct mx_view *view, struct mx_string *out)
     if (isfinite(steps)) mx_string_append(out, " of %s", count_text(steps, all));
     mx_string_append(out, ", loss %.4f, %s frames/s", s->loss, count_text(s->frames_per_s, all));
     if (isfinite(flow.data_busy) && s->arrived_limit != 0)
-        mx_string_append(out, ", GPU:0 %.0f %%, GPU:1 %.0f %%", 100 * flow.data_busy, 100 * flow.model_busy);
+        mx_string_append(out, ", %s %.0f %%, %s %.0f %%", mx_view_logical(view, 0), 100 * flow.data_busy,
+                         mx_view_logical(view, 1), 100 * flow.model_busy);
     else if (isfinite(flow.model_busy))
-        mx_string_append(out, ", GPU:0 %.0f %%", 100 * flow.model_busy);
+        mx_string_append(out, ", %s %.0f %%", mx_view_logical(view, 0), 100 * flow.model_busy);
     if (isfinite(flow.data_wait)) mx_string_append(out, ", data wait %.1f %%", 100 * flow.data_wait);
     if (s->model_limit_bytes > 0) {
         char a[MX_BYTES_TEXT_BYTES], b[MX_BYTES_TEXT_BYTES];

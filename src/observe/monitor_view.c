@@ -141,6 +141,7 @@ bool mx_view_run(struct mx_view *view, const char *text, size_t length)
         if (view->device_count == MX_VIEW_DEVICES) break;
         struct mx_view_device *const to = &view->devices[view->device_count++];
         text_copy(device, "name", to->name, sizeof to->name);
+        text_copy(device, "logical", to->logical, sizeof to->logical);
         text_copy(device, "description", to->description, sizeof to->description);
     }
     cJSON_Delete(root);
@@ -148,6 +149,13 @@ bool mx_view_run(struct mx_view *view, const char *text, size_t length)
 }
 
 /* ---- what follows from it ---- */
+
+const char *mx_view_logical(const struct mx_view *view, int device)
+{
+    static const char *const unnamed[MX_VIEW_DEVICES] = {"device 0", "device 1"};
+    const bool named = device < view->device_count && view->devices[device].logical[0] != '\0';
+    return named ? view->devices[device].logical : unnamed[device];
+}
 
 double mx_view_steps(const struct mx_view *view)
 {

@@ -32,7 +32,7 @@ struct mx_view_course {
 };
 
 struct mx_view_device {
-    char name[32], description[96]; /* "cpu:0", "AMD EPYC …" */
+    char name[32], logical[16], description[96]; /* "cpu:0", "GPU:0" or "device 0", "AMD EPYC …" */
 };
 
 struct mx_view {
@@ -59,6 +59,8 @@ void mx_view_line(struct mx_view *view, const char *text, size_t length);
 /* Reads the current run.json. False: it is unreadable, and nothing has changed. */
 bool mx_view_run(struct mx_view *view, const char *text, size_t length);
 
+/* What device 0 or 1 is called. */
+const char *mx_view_logical(const struct mx_view *view, int device);
 double mx_view_steps(const struct mx_view *view);        /* the last planned step; NAN: not known */
 double mx_view_step_ms(const struct mx_view *view);      /* mean of the newest steps; NAN: not known */
 double mx_view_seconds_left(const struct mx_view *view); /* NAN: not known */

@@ -121,7 +121,7 @@ const mxPage = (() => {
     const loss = S('loss').length ? mean('loss', 10 / S('loss').length) : null;
     const busy = last('model_busy'), data = last('data_busy'), wait = last('data_wait'),
           limit = last('model_limit_bytes');
-    const logical = D.run && D.run.devices.length ? D.run.devices[D.run.devices.length - 1].logical : 'GPU:0';
+    const logical = D.run && D.run.devices.length ? D.run.devices[D.run.devices.length - 1].logical : 'device 0';
     return make(
         'div', {class: 'tiles'}, tile(good(loss) ? L.brief(loss) : null, say('tile_loss')),
         tile(evaluation && evaluation.spoken ? L.number(evaluation.mel_db, 2) : null, say('tile_distance')),

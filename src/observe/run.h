@@ -15,9 +15,9 @@
  *     "training": {"batch_size", "grad_accum", "optimization_level", "learning_rate", "augment", "seed"}
  *     "corpus": {"path", "kind": "audio" | "features", "training", "validation" (utterances), "seconds", "speakers",
  *         "symbols", "left_out": {"too-short": 3, …} (rows that cannot be used, by corpus/reject.h)}
- *     "mode": "Multi-GPU Mode" | "Single-GPU Buffered Mode", "overlap": bool, "fallback": why one device is used where
+ *     "mode": "Multi-GPU Mode" | "Single-GPU Buffered Mode" | "Two-Device Mode" | "Single-Device Buffered Mode", "overlap": bool, "fallback": why one device is used where
  *         two were asked for, otherwise null
- *     "devices": [{"role": "data" | "model" | "both", "name": "cpu:0", "logical": "GPU:0", "description",
+ *     "devices": [{"role": "data" | "model" | "both", "name": "cpu:0", "logical": "GPU:0" or "device 0", "description",
  *         "limit_bytes", "used_bytes", "peak_bytes", "host_bytes" (for copies),
  *         "owners": {"parameters": bytes, …} (on the device)}]
  *     "flow": of the steps since this start; null before the first one has ended: {"batches", "wall_ms",

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "myxtts/budget.h"
@@ -89,9 +90,38 @@ static int limits_check(const struct mx_settings_device *d, const struct mx_devi
 
 /* ---- devices ---- */
 
-static void device_say(const char *role, const struct mx_device_info *info)
+static void device_say(const struct mx_device_pair *pair, const char *role, const struct mx_device_info *info)
 {
-    mx_info("   %s GPU: %d (%s:%d, %s)", role, info->index, info->backend, info->index, info->name);
+    if (pair->choice.plain)
+        mx_info("   %s: %s:%d (%s)", role, info->backend, info->index, info->name);
+    else
+        mx_info("   %s GPU: %d (%s:%d, %s)", role, info->index, info->backend, info->index, info->name);
+}
+
+/* Which device got which logical name. */
+static void names_say(const struct mx_device_pair *pair)
+{
+    const char *const data = mx_device_logical(pair->data), *const model = mx_device_logical(pair->model);
+    if (pair->choice.plain)
+        mx_info("   Set devices: %s is %s, %s is %s", mx_device_name(pair->data), data, mx_device_name(pair->model),
+                model);
+    else
+        mx_info("   Set visible devices: GPU %d and GPU %d (%s is %s, %s is %s)", mx_device_info(pair->data)->index,
+                mx_device_info(pair->model)->index, mx_device_name(pair->data), data, mx_device_name(pair->model),
+                model);
+}
+
+const char *mx_device_pair_place(const struct mx_device_pair *pair, const struct mx_device *device,
+                                 char out[MX_DEVICE_PAIR_PLACE_BYTES])
+{
+    const char *const logical = mx_device_logical(device), *const cores = strstr(mx_device_info(device)->name, "core");
+    if (!pair->choice.plain)
+        snprintf(out, MX_DEVICE_PAIR_PLACE_BYTES, "/%s", logical);
+    else if (cores != NULL)
+        snprintf(out, MX_DEVICE_PAIR_PLACE_BYTES, "%s (%.64s)", logical, cores);
+    else
+        snprintf(out, MX_DEVICE_PAIR_PLACE_BYTES, "%s", logical);
+    return out;
 }
 
 static void limit_say(const char *what, const struct limit *limit)
@@ -140,9 +170,9 @@ static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
     const struct mx_settings_device *const d = &s->device;
     const bool shared = memory_shared(pair);
     const char *names[2] = {pair->choice.names[0], pair->choice.names[1]};
-    mx_info("🎯 Configuring Multi-GPU Mode...");
-    device_say("Data Processing", first);
-    device_say("Model Training", second);
+    mx_info("🎯 Configuring %s...", mx_mode_name(&pair->choice));
+    device_say(pair, "Data Processing", first);
+    device_say(pair, "Model Training", second);
     const struct duty duties[2] = {
         {first, .data = true, .shared = shared, .rest = rest_of(first->memory_bytes, shared, d->model_memory_mb)},
         {second, .model = true, .shared = shared, .rest = rest_of(second->memory_bytes, shared, d->data_memory_mb)}};
@@ -151,12 +181,10 @@ static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
     if (shared) MX_TRY(limits_check(d, first, names));
     MX_TRY(mx_registry_device_open(pair->registry, 0, data.bytes, &pair->data));
     MX_TRY(mx_registry_device_open(pair->registry, 1, model.bytes, &pair->model));
-    mx_info("   Set visible devices: GPU %d and GPU %d (%s is %s, %s is %s)", first->index, second->index,
-            mx_device_name(pair->data), mx_device_logical(pair->data), mx_device_name(pair->model),
-            mx_device_logical(pair->model));
-    limit_say("Data GPU", &data);
-    limit_say("Model GPU", &model);
-    mx_info("✅ Multi-GPU configuration completed successfully");
+    names_say(pair);
+    limit_say(pair->choice.plain ? "Data device" : "Data GPU", &data);
+    limit_say(pair->choice.plain ? "Model device" : "Model GPU", &model);
+    mx_info("✅ %s configuration completed successfully", pair->choice.plain ? "Two-Device" : "Multi-GPU");
 out:
     return rc;
 }
@@ -255,12 +283,17 @@ static void topology_say(const struct mx_device_pair *pair)
 
 void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
 {
-    const char *const mode = mx_mode_name(pair->choice.mode);
+    const char *const mode = mx_mode_name(&pair->choice);
+    const bool plain = pair->choice.plain;
     const struct mx_device_info *const model = mx_device_info(pair->model);
     const bool mixed = settings->training.mixed_precision;
-    char slow[MX_DEVICE_PAIR_BF16_BYTES];
-    mx_info("🚀 Intelligent GPU Pipeline: %s", mode);
-    if (mx_device_pair_multi(pair)) {
+    char slow[MX_DEVICE_PAIR_BF16_BYTES], place[MX_DEVICE_PAIR_PLACE_BYTES];
+    mx_info("🚀 Intelligent %sPipeline: %s", plain ? "" : "GPU ", mode);
+    if (mx_device_pair_multi(pair) && plain) {
+        mx_info("   - Data Processing: %s", mx_device_pair_place(pair, pair->data, place));
+        mx_info("   - Model Training: %s", mx_device_pair_place(pair, pair->model, place));
+        topology_say(pair);
+    } else if (mx_device_pair_multi(pair)) {
         mx_info("   - Data Processing GPU: %d", mx_device_info(pair->data)->index);
         mx_info("   - Model Training GPU: %d", model->index);
         topology_say(pair);
@@ -276,10 +309,11 @@ void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_
     if (mixed && mx_device_pair_bf16_slow(pair->model, slow, sizeof slow))
         mx_warn("%s; " MX_DEVICE_PAIR_BF16_HINT, slow);
     if (settings->pipeline.overlap)
-        mx_info("   - Prefetching to /%s with buffer_size=%d", mx_device_logical(pair->data), (int)buffer);
+        mx_info("   - Prefetching to %s with buffer_size=%d", mx_device_pair_place(pair, pair->data, place),
+                (int)buffer);
     else
         mx_info("   - No overlap: each batch is loaded, processed and trained on before the next");
     if (!mx_device_pair_multi(pair)) return;
-    mx_info("🎯 %s: Model will be placed on /%s", mode, mx_device_logical(pair->model));
-    mx_info("   (Original GPU %d is now mapped to %s)", model->index, mx_device_logical(pair->model));
+    mx_info("🎯 %s: Model will be placed on %s", mode, mx_device_pair_place(pair, pair->model, place));
+    if (!plain) mx_info("   (Original GPU %d is now mapped to %s)", model->index, mx_device_logical(pair->model));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The data device and the model device of a run: chosen by the settings (pipeline/mode.h), opened under their memory
+ * The data device and the model device of a run: chosen by the settings (run/mode.h), opened under their memory
  * limits, and announced.
  *
  * Memory: a pair owns its registry and both devices; mx_device_pair_close releases them, after everything that uses
@@ -10,13 +10,13 @@
 #define MX_RUN_DEVICE_PAIR_H
 
 #include "device/topology.h"
-#include "pipeline/mode.h"
+#include "run/mode.h"
 #include "run/settings.h"
 
 struct mx_device_pair {
     struct mx_registry *registry;
     struct mx_mode_choice choice;
-    struct mx_device *data, *model; /* the same one in Single-GPU Buffered Mode */
+    struct mx_device *data, *model; /* the same one where there is one */
     int sharers;                    /* processes that share the machine's memory; 0: this one alone */
 };
 
@@ -47,6 +47,11 @@ bool mx_device_pair_bf16_slow(const struct mx_device *device, char *out, size_t 
 #define MX_DEVICE_PAIR_TOPOLOGY_BYTES 128
 int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
                             char out[MX_DEVICE_PAIR_TOPOLOGY_BYTES], const char **remedy);
+
+/* Where work goes on a device of the pair: "/GPU:1", "device 1 (cores 2-3)". */
+#define MX_DEVICE_PAIR_PLACE_BYTES 128
+const char *mx_device_pair_place(const struct mx_device_pair *pair, const struct mx_device *device,
+                                 char out[MX_DEVICE_PAIR_PLACE_BYTES]);
 
 /* Logs how batches will flow: mode, devices, how close they are, the buffer of `buffer` batches, where the model will
  * be; warns of a slow path between the devices and of mixed precision that saves no time. */

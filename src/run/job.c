@@ -293,7 +293,7 @@ static int options_choose(struct mx_job *job)
     const bool tuned = p->auto_tune && p->overlap && d->num_workers == 0;
     const int64_t most = tuned ? d->num_workers_max : MX_PIPELINE_WORKERS, half = cores > 3 ? cores / 2 : 1;
     const int64_t workers = mx_least(d->num_workers > 0 ? d->num_workers : half, most);
-    /* In Multi-GPU Mode the run itself waits so long for the first batch (loop.c): then the trainer tells at once
+    /* With two devices the run itself waits so long for the first batch (loop.c): then the trainer tells at once
      * what is missing. */
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
@@ -539,7 +539,9 @@ int mx_job_start(struct mx_job *job)
     augment_say(&job->options.flow.augment);
     mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
     MX_TRY(mx_job_memory_say(job));
-    mx_info("Creating model on device: /%s", mx_device_logical(job->device));
+    char place[MX_DEVICE_PAIR_PLACE_BYTES];
+    mx_info("Creating model on %s%s",
+            job->devices.choice.plain ? "" : "device: ", mx_device_pair_place(&job->devices, job->device, place));
     MX_TRY(cache_continue(job));
     MX_TRY(mx_trainer_create(&job->options, &job->trainer));
     job->host = mx_alloc(1, (size_t)mx_job_host_bytes(job));

@@ -34,15 +34,16 @@ static void evaluation_tell(void *context, double done)
 
 /* ---- the start ---- */
 
-/* In Multi-GPU Mode: gives the data device the start delay to bring its first batch to the model device, and goes on as
+/* With two devices: gives the data device the start delay to bring its first batch to the model device, and goes on as
  * soon as it is there. False: it is not there yet; the first step says what is missing and waits on. */
 static bool warm_up(const struct mx_job *job, const atomic_bool *stop)
 {
-    const char *const mode = mx_mode_name(job->devices.choice.mode);
+    const char *const mode = mx_mode_name(&job->devices.choice);
     const double delay = job->settings.pipeline.model_start_delay;
     const uint64_t begin = mx_clock_ns(), end = begin + (uint64_t)(delay * 1e9);
     const struct timespec moment = {.tv_nsec = 1000000};
     struct mx_pipeline_levels levels = {0};
+    char place[MX_DEVICE_PAIR_PLACE_BYTES];
     if (!mx_device_pair_multi(&job->devices)) return true;
     if (!job->settings.pipeline.overlap) {
         mx_info("✅ Model training starting now");
@@ -55,8 +56,8 @@ static bool warm_up(const struct mx_job *job, const atomic_bool *stop)
         nanosleep(&moment, NULL);
     }
     if (levels.arrived == 0) return false;
-    mx_info("✅ Model training starting now: the first batch is on /%s after %.2fs", mx_device_logical(job->device),
-            (double)(mx_clock_ns() - begin) * 1e-9);
+    mx_info("✅ Model training starting now: the first batch is on %s after %.2fs",
+            mx_device_pair_place(&job->devices, job->device, place), (double)(mx_clock_ns() - begin) * 1e-9);
     return true;
 }
 

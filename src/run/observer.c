@@ -124,7 +124,7 @@ static int facts_find(struct mx_job_observer *o)
                              .symbols = (uint32_t)mx_vocabulary_size(words),
                              .seconds = corpus_seconds(job->dataset),
                              .left_out = o->left_out,
-                             .mode = mx_mode_name(job->devices.choice.mode),
+                             .mode = mx_mode_name(&job->devices.choice),
                              .fallback = job->devices.choice.fallback,
                              .overlap = job->settings.pipeline.overlap,
                              .spans = o->spans};

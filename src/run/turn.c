@@ -32,15 +32,16 @@ int mx_job_step(struct mx_job *job, struct mx_trainer_report *report)
 void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *report)
 {
     const struct mx_flow_watch_report *const flow = &report->flow;
+    const char *const data = mx_device_logical(job->devices.data), *const model = mx_device_logical(job->device);
     char devices[96], used[MX_BYTES_TEXT_BYTES], limit[MX_BYTES_TEXT_BYTES];
     if (report->sharing)
-        snprintf(devices, sizeof devices, "GPU:0 %.0f %% (%.0f %% of the batch)  GPU:1 %.0f %%", 100 * flow->data_busy,
-                 100 * (double)report->shared_frames / (double)report->frames, 100 * flow->model_busy);
+        snprintf(devices, sizeof devices, "%s %.0f %% (%.0f %% of the batch)  %s %.0f %%", data, 100 * flow->data_busy,
+                 100 * (double)report->shared_frames / (double)report->frames, model, 100 * flow->model_busy);
     else if (mx_device_pair_multi(&job->devices))
-        snprintf(devices, sizeof devices, "GPU:0 %.0f %%  GPU:1 %.0f %%", 100 * flow->data_busy,
+        snprintf(devices, sizeof devices, "%s %.0f %%  %s %.0f %%", data, 100 * flow->data_busy, model,
                  100 * flow->model_busy);
     else
-        snprintf(devices, sizeof devices, "GPU:0 %.0f %%", 100 * flow->model_busy);
+        snprintf(devices, sizeof devices, "%s %.0f %%", model, 100 * flow->model_busy);
     mx_progress_note(job->progress, "loss %.3f  %.0f frames/s  %s  data wait %.1f %%  %s of %s", report->losses.total,
                      (double)report->frames * 1e9 / (double)report->step_ns, devices, 100 * flow->data_wait,
                      mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));

@@ -112,7 +112,7 @@ static int bytes_wait(struct mx_http_stream *s)
         }
         rc = mx_service_read(s->job, s->samples, SAMPLES, &got, WAIT_MS);
         if (rc == MX_ERR_TIMEOUT) continue;
-        if (rc == MX_ERR_UNSUPPORTED) {
+        if (rc < 0 && mx_service_job_too_long(s->job)) {
             s->limited = true;
             mx_http_problem_set(&s->request->problem, 413, "speech_too_long", NULL, "%s", mx_error_last()->message);
         }

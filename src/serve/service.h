@@ -120,6 +120,8 @@ void mx_service_cancel(struct mx_service_job *job);
 /* In any state; no other thread uses the job. NULL is fine. */
 void mx_service_end(struct mx_service_job *job);
 
+/* Did it fail because it became more sound than seconds_max? */
+bool mx_service_job_too_long(struct mx_service_job *job);
 int mx_service_job_rate(const struct mx_service_job *job);
 size_t mx_service_job_tokens(struct mx_service_job *job); /* that were spoken so far */
 /* What was left out of the text so far, in words ("" if nothing): symbols that the voice never learned, skipped tags.

@@ -118,6 +118,7 @@ struct mx_service_job {
     bool delivered;                                 /* some was read */
     bool over;                                      /* read to the end */
     bool cancelled;
+    bool too_long;         /* its sound reached the limit of the service */
     struct mx_error error; /* code 0: none */
 
     /* of the thread that reads; before that, of the one that calls mx_service_finish */

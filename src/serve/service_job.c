@@ -475,6 +475,7 @@ static int read_now(struct mx_service_job *job, float *samples, size_t room, siz
                                "('--max-seconds')",
                                s->options.seconds_max);
         *count = 0;
+        job->too_long = true;
         mx_service_job_fail(job);
         return rc;
     }
@@ -543,6 +544,14 @@ void mx_service_end(struct mx_service_job *job)
 int mx_service_job_rate(const struct mx_service_job *job)
 {
     return job->engine->facts.rate;
+}
+
+bool mx_service_job_too_long(struct mx_service_job *job)
+{
+    pthread_mutex_lock(&job->service->lock);
+    const bool too_long = job->too_long;
+    pthread_mutex_unlock(&job->service->lock);
+    return too_long;
 }
 
 size_t mx_service_job_tokens(struct mx_service_job *job)

@@ -10,7 +10,7 @@
  *     "format": "myxtts profile", "version": 1
  *     "work": {"model", "parameters", "batch_size", "grad_accum", "augment", "mixed_precision", "synthetic",
  *              "utterances"}
- *     "mode": "Multi-GPU Mode", "data_device": "cpu:0", "model_device": "cpu:1", "overlap": bool
+ *     "mode": "Multi-GPU Mode" (run/mode.h has the others), "data_device": "cpu:0", "model_device": "cpu:1", "overlap": bool
  *     "sharing": bool, "share" of the frames that the data device trained on, "shares": "STEP:SHARE,…"
  *     "warmup_steps", "steps", "batches", "frames", "wall_ms"
  *     "stages": {"load", "process", "transfer", "train": {"tally" per batch, "share" of the work of a batch,
@@ -35,7 +35,8 @@
  *                "stages": {"load", "process", "transfer", "train"} (ms, each alone: medians of the sequential run on
  *                two devices), "largest", "pipelined_step", "pipelined_ratio", "compute_limit" (process + train, and
  *                load where it needs the device's cores), "modes": [{"name", "devices", "overlap", "buffer", "step_ms",
- *                "step_ms_rounds": [...], "speed" (of the first mode's step, by the median of the rounds),
+ *                "step_ms_rounds": [...], "speed" (by the first mode's step of the same round: the median of the
+ *                rounds, so not quite the ratio of the medians in "step_ms"),
  *                "data_busy", "model_busy", "data_wait", "compute_ratio" (step / compute limit; one device alone)}]}
  *     A mode also has "sharing": bool, and "share".
  *     With --compare everything before "compare" is about the last round of "Two devices".
@@ -67,8 +68,9 @@ struct mx_profile_request {
 struct mx_profile {
     int64_t warmup, steps, frames, shared_frames; /* shared_frames: those that the data device trained on */
     bool two_devices, overlap, sharing;
-    struct mx_shares shares; /* with sharing */
-    bool load_on_data;       /* load workers live on the cores of the data device */
+    struct mx_mode_choice devices; /* how they were chosen, and what they are called */
+    struct mx_shares shares;       /* with sharing */
+    bool load_on_data;             /* load workers live on the cores of the data device */
     char data_device[32], model_device[32];
     uint64_t wall_ns; /* of the measured steps. One device: until as much is prepared again as at the beginning */
     struct mx_pipeline_stats stats; /* of the measured steps, with their batches' work and the step times below */

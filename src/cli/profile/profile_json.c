@@ -285,7 +285,7 @@ int mx_profile_json(const struct mx_profile_work *work, const struct mx_profile 
     string(out, "format", "myxtts profile");
     count(out, "version", 1);
     work_json(work, out);
-    string(out, "mode", mx_mode_name(p->two_devices ? MX_MODE_MULTI : MX_MODE_SINGLE));
+    string(out, "mode", mx_mode_name(&p->devices));
     string(out, "data_device", p->data_device);
     string(out, "model_device", p->model_device);
     truth(out, "overlap", p->overlap);

@@ -8,7 +8,11 @@
 
 #include "cli/profile/profile.h"
 
-static const char *const stage_titles[MX_STAGES] = {"Data Load", "Preprocess", "GPU Transfer", "Training"};
+static const char *stage_title(int stage, bool plain)
+{
+    static const char *const titles[MX_STAGES] = {"Data Load", "Preprocess", "GPU Transfer", "Training"};
+    return stage == MX_STAGE_TRANSFER && plain ? "Transfer" : titles[stage];
+}
 
 static double ms(double ns)
 {
@@ -51,9 +55,9 @@ static void timing_text(const struct mx_profile *p, struct mx_string *out)
     mx_string_append(out, "\nTIMING BREAKDOWN (of a batch; %% of its work):\n");
     for (int k = 0; k < MX_STAGES; k++) {
         if (k == MX_STAGE_TRANSFER && !p->two_devices)
-            mx_string_append(out, "  %-14s none: one device\n", stage_titles[k]);
+            mx_string_append(out, "  %-14s none: one device\n", stage_title(k, p->devices.plain));
         else
-            stage_row(out, stage_titles[k], &s->stages[k], work);
+            stage_row(out, stage_title(k, p->devices.plain), &s->stages[k], work);
     }
     time_row(out, "Total", &p->total_ns, 0);
     mx_string_append(
@@ -84,20 +88,24 @@ static void step_text(const struct mx_profile *p, struct mx_string *out)
 
 static void devices_text(const struct mx_profile *p, struct mx_string *out)
 {
-    mx_string_append(out, "\nGPU UTILIZATION:\n");
+    const bool plain = p->devices.plain;
+    mx_string_append(out, "\n%s UTILIZATION:\n", plain ? "DEVICE" : "GPU");
     if (p->two_devices) {
-        mx_string_append(out, "  Data GPU:  %5.1f%% ± %.1f%%  (%s)\n", 100 * p->data_busy.mean,
+        mx_string_append(out, "  %s %5.1f%% ± %.1f%%  (%s)\n",
+                         plain ? "Data:     " : "Data GPU: ", 100 * p->data_busy.mean,
                          100 * mx_tally_deviation(&p->data_busy), p->data_device);
-        mx_string_append(out, "  Model GPU: %5.1f%% ± %.1f%%  (%s)\n", 100 * p->model_busy.mean,
+        mx_string_append(out, "  %s %5.1f%% ± %.1f%%  (%s)\n",
+                         plain ? "Model:    " : "Model GPU:", 100 * p->model_busy.mean,
                          100 * mx_tally_deviation(&p->model_busy), p->model_device);
     } else {
-        mx_string_append(out, "  GPU:       %5.1f%% ± %.1f%%  (%s does everything)\n", 100 * p->model_busy.mean,
+        mx_string_append(out, "  %s %5.1f%% ± %.1f%%  (%s does everything)\n",
+                         plain ? "Busy:     " : "GPU:      ", 100 * p->model_busy.mean,
                          100 * mx_tally_deviation(&p->model_busy), p->model_device);
     }
     if (p->sharing) {
         char list[MX_SHARES_TEXT_BYTES];
         mx_shares_format(&p->shares, list);
-        mx_string_append(out, "  Sharing:   %5.1f%% of the frames were trained on by the data GPU (%s)\n",
+        mx_string_append(out, "  Sharing:   %5.1f%% of the frames were trained on by the data device (%s)\n",
                          share((double)p->shared_frames, (double)p->frames), list[0] != '\0' ? list : "never");
     }
     mx_string_append(out, "\nMEMORY:\n");
@@ -155,7 +163,7 @@ static void advice_text(const struct mx_profile *p, struct mx_string *out)
 int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile *p, struct mx_string *out)
 {
     const struct mx_job *const job = work->job;
-    mx_string_append(out, "%s on %s", mx_mode_name(p->two_devices ? MX_MODE_MULTI : MX_MODE_SINGLE), p->data_device);
+    mx_string_append(out, "%s on %s", mx_mode_name(&p->devices), p->data_device);
     if (p->two_devices) mx_string_append(out, " (data) and %s (model)", p->model_device);
     mx_string_append(out, "%s\n", p->overlap ? "" : ", without overlap");
     mx_string_append(
@@ -176,10 +184,13 @@ int mx_profile_text(const struct mx_profile_work *work, const struct mx_profile 
 
 int mx_profile_compare_text(const struct mx_profile_comparison *c, struct mx_string *out)
 {
-    mx_string_append(out, "\nMODES (medians of %d rounds of %" PRId64 " steps each, in turns):\n", MX_PROFILE_ROUNDS,
-                     c->round_steps);
-    mx_string_append(out, "  | %-23s | %7s | %10s | %8s | %9s | %9s |\n", "Mode", "Speed", "Step", "Data GPU",
-                     "Model GPU", "Data wait");
+    mx_string_append(out,
+                     "\nMODES (%d rounds of %" PRId64
+                     " steps each, in turns. Speed: by the first mode's step of the same round, the median of these; "
+                     "all else: the median of the rounds):\n",
+                     MX_PROFILE_ROUNDS, c->round_steps);
+    mx_string_append(out, "  | %-23s | %7s | %10s | %8s | %9s | %9s |\n", "Mode", "Speed", "Step", "Data", "Model",
+                     "Data wait");
     mx_string_append(out, "  |-------------------------|---------|------------|----------|-----------|-----------|\n");
     for (int m = 0; m < MX_PROFILE_MODES; m++) {
         const struct mx_profile_mode *const mode = &c->modes[m];
@@ -187,9 +198,11 @@ int mx_profile_compare_text(const struct mx_profile_comparison *c, struct mx_str
                          mode->median_ms, 100 * mode->data_busy, 100 * mode->model_busy, 100 * mode->data_wait);
     }
     mx_string_append(out, "\nSTAGES ALONE (without overlap, of a batch):\n");
-    for (int k = 0; k < MX_STAGES; k++) mx_string_append(out, "  %-14s %9.2fms\n", stage_titles[k], c->stage_ms[k]);
-    mx_string_append(out, "  A step of two devices is %.3f times the largest of them (%s).\n", c->pipelined_ratio,
-                     stage_titles[c->largest]);
+    for (int k = 0; k < MX_STAGES; k++)
+        mx_string_append(out, "  %-14s %9.2fms\n", stage_title(k, true), c->stage_ms[k]);
+    mx_string_append(out,
+                     "  A step of two devices is %.3f times the largest of them of the same round (%s), the median.\n",
+                     c->pipelined_ratio, stage_title((int)c->largest, true));
     mx_string_append(out, "  One device must %sprocess and train: %.2fms, its compute limit; buffered steps are",
                      c->load_on_device ? "load, " : "", c->compute_limit_ms);
     for (int m = 0; m < MX_PROFILE_MODES; m++)

@@ -232,8 +232,11 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     const uint32_t limit = spans_limit(job, request);
     options.flow.spans = limit;
     options.flow.times = true;
-    *out = (struct mx_profile){
-        .warmup = request->warmup, .steps = request->steps, .two_devices = two, .overlap = !options.flow.sequential};
+    *out = (struct mx_profile){.warmup = request->warmup,
+                               .steps = request->steps,
+                               .two_devices = two,
+                               .overlap = !options.flow.sequential,
+                               .devices = job->devices.choice};
     snprintf(out->data_device, sizeof out->data_device, "%s", mx_device_name(job->devices.data));
     snprintf(out->model_device, sizeof out->model_device, "%s", mx_device_name(job->devices.model));
     MX_TRY(mx_trainer_create(&options, &trainer));

@@ -75,17 +75,21 @@ out:
 
 /* `needs`: bits of the checks (1 << number) without which this one cannot be tried. */
 static const struct {
-    const char *two, *one; /* title with two devices and with one */
+    const char *two, *plain, *one; /* title with two devices, with two that are not called GPUs, and with one */
     unsigned needs;
     int (*run)(struct mx_validate *v);
 } checks[] = {
-    {"Checking prerequisites", "Checking prerequisites", 0, mx_validate_prerequisites},
-    {"Validating device placement configuration", "Validating device placement configuration", 1u << 1,
-     mx_validate_placement},
-    {"Testing model creation on GPU:1", "Testing model creation on GPU:0", 1u << 2, mx_validate_model},
-    {"Testing data transfer between GPUs", "Testing data transfer to and from GPU:0", 1u << 2, mx_validate_transfer},
-    {"Simulating training pipeline", "Simulating training pipeline", 1u << 2, mx_validate_pipeline},
-    {"Comparing a training step with the same step on one device", "Comparing a training step with and without buffer",
+    {"Checking prerequisites", "Checking prerequisites", "Checking prerequisites", 0, mx_validate_prerequisites},
+    {"Validating device placement configuration", "Validating device placement configuration",
+     "Validating device placement configuration", 1u << 1, mx_validate_placement},
+    {"Testing model creation on GPU:1", "Testing model creation on device 1", "Testing model creation", 1u << 2,
+     mx_validate_model},
+    {"Testing data transfer between GPUs", "Testing data transfer between devices",
+     "Testing data transfer to and from the device", 1u << 2, mx_validate_transfer},
+    {"Simulating training pipeline", "Simulating training pipeline", "Simulating training pipeline", 1u << 2,
+     mx_validate_pipeline},
+    {"Comparing a training step with the same step on one device",
+     "Comparing a training step with the same step on one device", "Comparing a training step with and without buffer",
      1u << 2 | 1u << 3, mx_validate_step},
 };
 #define CHECKS (sizeof checks / sizeof checks[0])
@@ -99,7 +103,8 @@ static int checks_run(struct mx_validate *v, const atomic_bool *stop)
         const bool opened = v->job.devices.registry != NULL;
         const bool two = opened ? mx_validate_multi(v) : mx_validate_asks_two(&v->job.settings);
         const unsigned missing = checks[i].needs & ~passed;
-        mx_validate_begin(&v->report, two ? checks[i].two : checks[i].one);
+        const char *const pair = v->job.devices.choice.plain ? checks[i].plain : checks[i].two;
+        mx_validate_begin(&v->report, two ? pair : checks[i].one);
         if (missing != 0) {
             char why[64];
             unsigned number = 1;
@@ -147,11 +152,13 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(mx_command_log_calm());
     MX_TRY(mx_validate_report_open(&v.report, values->json != NULL && strcmp(values->json, "-") == 0));
     const bool asked_two = mx_validate_asks_two(&v.job.settings);
-    mx_validate_heading(&v.report, asked_two ? "Dual-GPU Pipeline Validation" : "Single-GPU Pipeline Validation");
+    const bool by_number = v.job.settings.pipeline.data_gpu >= 0 || v.job.settings.pipeline.model_gpu >= 0;
+    mx_validate_heading(&v.report, by_number   ? "Dual-GPU Pipeline Validation"
+                                   : asked_two ? "Two-Device Pipeline Validation"
+                                               : "Single-Device Pipeline Validation");
     MX_TRY(checks_run(&v, stop));
-    const bool two = v.job.devices.registry != NULL ? mx_validate_multi(&v) : asked_two;
-    if (values->json != NULL)
-        MX_TRY(mx_validate_json(&v.report, mx_mode_name(two ? MX_MODE_MULTI : MX_MODE_SINGLE), values->json));
+    if (v.job.devices.registry == NULL) v.job.devices.choice.mode = asked_two ? MX_MODE_MULTI : MX_MODE_SINGLE;
+    if (values->json != NULL) MX_TRY(mx_validate_json(&v.report, mx_mode_name(&v.job.devices.choice), values->json));
     MX_TRY(summary(&v.report));
 out:
     mx_validate_report_close(&v.report);

@@ -106,10 +106,12 @@ out:
 /* ---- 2: placement ---- */
 
 /* The device has the requested name, and the number that it was assigned. */
-static int mapping_check(const struct mx_device *device, const char *asked, int number)
+static int mapping_check(const struct mx_validate *v, const struct mx_device *device, int number)
 {
     char logical[16];
-    snprintf(logical, sizeof logical, "GPU:%d", number);
+    const struct mx_mode_choice *const choice = &v->job.devices.choice;
+    const char *const asked = choice->names[number];
+    snprintf(logical, sizeof logical, "%s%d", choice->plain ? "device " : "GPU:", number);
     if (strcmp(mx_device_name(device), asked) == 0 && strcmp(mx_device_logical(device), logical) == 0) return 0;
     return MX_FAIL(MX_ERR_DEVICE, "this is a fault of the program: please report it",
                    "%s was asked for as %s, but %s "
@@ -198,28 +200,30 @@ int mx_validate_placement(struct mx_validate *v)
     MX_TRY(mx_device_pair_open(&v->job.settings, v->job.request.command, pair));
     cJSON *const list = mx_validate_array(r, NULL, "devices");
     if (mx_validate_multi(v)) {
-        MX_TRY(mapping_check(pair->data, pair->choice.names[0], 0));
-        MX_TRY(mapping_check(pair->model, pair->choice.names[1], 1));
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "GPU indices valid: data_gpu=%d (%s), model_gpu=%d (%s)",
-                        mx_device_info(pair->data)->index, mx_device_name(pair->data),
-                        mx_device_info(pair->model)->index, mx_device_name(pair->model));
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "Set visible devices: %s is GPU:0 now, %s is GPU:1",
-                        mx_device_name(pair->data), mx_device_name(pair->model));
+        MX_TRY(mapping_check(v, pair->data, 0));
+        MX_TRY(mapping_check(v, pair->model, 1));
+        if (!pair->choice.plain)
+            mx_validate_say(r, MX_FINDING_PASS, NULL, "GPU indices valid: data_gpu=%d (%s), model_gpu=%d (%s)",
+                            mx_device_info(pair->data)->index, mx_device_name(pair->data),
+                            mx_device_info(pair->model)->index, mx_device_name(pair->model));
+        mx_validate_say(r, MX_FINDING_PASS, NULL, "Set %sdevices: %s is %s now, %s is %s",
+                        pair->choice.plain ? "" : "visible ", mx_device_name(pair->data), mx_device_logical(pair->data),
+                        mx_device_name(pair->model), mx_device_logical(pair->model));
         MX_TRY(limit_check(v, pair->data, pair->model, "data", list));
         MX_TRY(limit_check(v, pair->model, pair->data, "model", list));
         MX_TRY(topology_check(v));
     } else {
-        MX_TRY(mapping_check(pair->model, pair->choice.names[0], 0));
+        MX_TRY(mapping_check(v, pair->model, 0));
         if (pair->choice.fallback[0] != '\0')
             mx_validate_say(r, MX_FINDING_WARNING, NULL, "%s: %s",
                             pair->choice.best ? "The CPU instead of a GPU that cannot be used"
                                               : "One device instead of two",
                             pair->choice.fallback);
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "%s%s is GPU:0 now, for data and model", mx_device_name(pair->model),
-                        pair->choice.best ? ", the best there is," : "");
+        mx_validate_say(r, MX_FINDING_PASS, NULL, "%s%s is %s now, for data and model", mx_device_name(pair->model),
+                        pair->choice.best ? ", the best there is," : "", mx_device_logical(pair->model));
         MX_TRY(limit_check(v, pair->model, NULL, "both", list));
         mx_validate_say(r, MX_FINDING_NOTE, NULL, "%s has one device: there is no topology to check",
-                        mx_mode_name(pair->choice.mode));
+                        mx_mode_name(&pair->choice));
     }
 out:
     return rc;

@@ -149,14 +149,16 @@ int mx_validate_model(struct mx_validate *v)
     mx_validate_number(r, NULL, "data_device_bytes", (double)strayed);
     MX_TRY(places_check(job, &trial));
     if (strayed != 0)
-        MX_RAISE(MX_ERR_DEVICE, fault, "%" PRIu64 " bytes of the model lie on GPU:0, the data device", strayed);
+        MX_RAISE(MX_ERR_DEVICE, fault, "%" PRIu64 " bytes of the model lie on %s, the data device", strayed,
+                 mx_device_logical(job->devices.data));
     if (taken != planned)
         MX_RAISE(MX_ERR_DEVICE, fault, "the model took %" PRIu64 " bytes of %s instead of the %" PRIu64 " planned",
                  taken, logical, planned);
     mx_validate_say(r, MX_FINDING_PASS, NULL, "Model created successfully on %s (%s%s, %.2f M parameters)", logical,
                     job->options.model.size.name, changes_of(&job->options.model.size), (double)p->parameters * 1e-6);
-    mx_validate_say(r, MX_FINDING_PASS, NULL, "Its memory, %s as planned, is on %s%s", mx_bytes_text(taken, text),
-                    logical, two ? "; GPU:0 holds none of it" : "");
+    mx_validate_say(r, MX_FINDING_PASS, NULL, "Its memory, %s as planned, is on %s%s%s%s", mx_bytes_text(taken, text),
+                    logical, two ? "; " : "", two ? mx_device_logical(job->devices.data) : "",
+                    two ? " holds none of it" : "");
     if (job->options.model.mixed && mx_device_pair_bf16_slow(job->device, slow, sizeof slow))
         mx_validate_say(r, MX_FINDING_WARNING, MX_DEVICE_PAIR_BF16_HINT, "%s", slow);
 out:

@@ -30,7 +30,7 @@
 #define REPEATS_MAX         4096
 #define CALIBRATION_REPEATS 8
 #define CALIBRATION_TRIES   6
-#define OVERLAP_TRIES       3
+#define ROUNDS              3    /* of both runs, in turns: the fastest ones count */
 #define OVERLAP_LOW         0.01 /* below it there is none */
 
 enum random_stream { STREAM_DATA_MATRIX, STREAM_MODEL_MATRIX, STREAM_BATCH };
@@ -349,9 +349,28 @@ static void outcome_say(struct mx_validate *v, const struct simulation *sim, con
         mx_validate_say(
             r, MX_FINDING_PASS, NULL,
             "Overlap: data and model were at work together in %.0f %% of the training time; %.1f ms instead "
-            "of %.1f ms (%.2fx)",
-            100 * flow->overlap, (double)flow->wall_ns * 1e-6, (double)plain->wall_ns * 1e-6, speed_up);
+            "of %.1f ms (%.2fx; the fastest of %d runs each)",
+            100 * flow->overlap, (double)flow->wall_ns * 1e-6, (double)plain->wall_ns * 1e-6, speed_up, ROUNDS);
     mx_validate_say(r, MX_FINDING_PASS, NULL, "Pipeline simulation successful");
+}
+
+/* Both runs, whose results must be equal; keeps the faster of the last ones and these. */
+static int round_run(struct simulation *sim, struct outcome *plain, struct outcome *flow)
+{
+    int rc = 0;
+    struct outcome slow = *plain, fast = *flow; /* with the same memory for the sums */
+    MX_TRY(run(sim, true, &slow));
+    MX_TRY(run(sim, false, &fast));
+    if (!finite_all(slow.sum))
+        MX_RAISE(MX_ERR_DEVICE, "update the driver, or choose other devices ('myxtts devices' lists them)",
+                 "products on these devices are not finite");
+    if (memcmp(slow.sum, fast.sum, MATRIX_BYTES) != 0)
+        MX_RAISE(MX_ERR_DEVICE, "do not train on these devices: update the driver, or choose others",
+                 "the results with overlap are not those without it");
+    if (plain->wall_ns == 0 || slow.wall_ns < plain->wall_ns) *plain = slow;
+    if (flow->wall_ns == 0 || fast.wall_ns < flow->wall_ns) *flow = fast;
+out:
+    return rc;
 }
 
 int mx_validate_pipeline(struct mx_validate *v)
@@ -361,16 +380,8 @@ int mx_validate_pipeline(struct mx_validate *v)
     struct outcome plain = {.sum = mx_alloc(FLOATS, sizeof(float))}, flow = {.sum = mx_alloc(FLOATS, sizeof(float))};
     if (plain.sum == NULL || flow.sum == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(simulation_open(&sim, &v->job.devices));
-    MX_TRY(run(&sim, true, &plain));
     /* On a machine that others use, too, a device may not have got its turn: that is no lack of overlap. */
-    for (int i = 0; i < OVERLAP_TRIES && (i == 0 || (sim.two && flow.overlap < OVERLAP_LOW)); i++)
-        MX_TRY(run(&sim, false, &flow));
-    if (!finite_all(plain.sum))
-        MX_RAISE(MX_ERR_DEVICE, "update the driver, or choose other devices ('myxtts devices' lists them)",
-                 "products on these devices are not finite");
-    if (memcmp(plain.sum, flow.sum, MATRIX_BYTES) != 0)
-        MX_RAISE(MX_ERR_DEVICE, "do not train on these devices: update the driver, or choose others",
-                 "the results with overlap are not those without it");
+    for (int i = 0; i < (sim.two ? ROUNDS : 1); i++) MX_TRY(round_run(&sim, &plain, &flow));
     outcome_say(v, &sim, &plain, &flow);
 out:
     simulation_close(&sim);

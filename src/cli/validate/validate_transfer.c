@@ -204,8 +204,9 @@ int mx_validate_transfer(struct mx_validate *v)
     int rc = 0;
     const bool two = mx_validate_multi(v);
     const struct mx_device_pair *const pair = &v->job.devices;
-    struct rig rig = {.sides = {{.name = two ? "GPU:0" : "host", .device = two ? pair->data : NULL},
-                                {.name = two ? "GPU:1" : "GPU:0", .device = pair->model}}};
+    struct rig rig = {
+        .sides = {{.name = two ? mx_device_logical(pair->data) : "host", .device = two ? pair->data : NULL},
+                  {.name = mx_device_logical(pair->model), .device = pair->model}}};
     rig.most = room(&rig);
     rig.sent = mx_alloc(rig.most + TAIL, 1);
     rig.got = mx_alloc(rig.most + TAIL, 1);

@@ -2,7 +2,7 @@
  *
  * The choice of devices and mode, see mode.h.
  */
-#include "pipeline/mode.h"
+#include "run/mode.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,9 +12,10 @@
 
 #define BACKEND_BYTES 16
 
-const char *mx_mode_name(enum mx_mode mode)
+const char *mx_mode_name(const struct mx_mode_choice *choice)
 {
-    return mode == MX_MODE_MULTI ? "Multi-GPU Mode" : "Single-GPU Buffered Mode";
+    if (choice->mode == MX_MODE_MULTI) return choice->plain ? "Two-Device Mode" : "Multi-GPU Mode";
+    return choice->plain ? "Single-Device Buffered Mode" : "Single-GPU Buffered Mode";
 }
 
 /* ---- what was said ---- */
@@ -535,6 +536,24 @@ out:
     return rc;
 }
 
+/* Opens a registry of the chosen devices. */
+static int chosen_open(const struct mx_backend *const *backends, const struct mx_mode_request *r,
+                       struct mx_mode_choice *choice, struct mx_registry_options *wanted, struct mx_registry **out)
+{
+    char backend[BACKEND_BYTES];
+    int index;
+    choice->plain = !by_index(r);
+    wanted->device_count = choice->count;
+    for (int i = 0; i < choice->count; i++) {
+        const int rc = mx_device_name_parse(choice->names[i], backend, &index);
+        if (rc < 0) return rc;
+        choice->plain = choice->plain && mx_backend_is_cpu(backend);
+        wanted->devices[i] = choice->names[i];
+    }
+    wanted->plain_names = choice->plain;
+    return mx_registry_open(backends, wanted, out);
+}
+
 int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_request *request,
                  struct mx_mode_choice *choice, struct mx_registry **out)
 {
@@ -546,9 +565,7 @@ int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_
     *out = NULL;
     rc = mx_mode_select(request, choice);
     if (rc == 0 && choice->count > 0) {
-        wanted.device_count = choice->count;
-        for (int i = 0; i < choice->count; i++) wanted.devices[i] = choice->names[i];
-        rc = mx_registry_open(backends, &wanted, out);
+        rc = chosen_open(backends, request, choice, &wanted, out);
         if (rc != MX_ERR_NO_DEVICE) return rc;
     }
     /* Something is missing, contradictory or left to the default: only now all devices are listed. */
@@ -559,7 +576,5 @@ int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_
     rc = mx_mode_find(request, all, choice);
     mx_registry_close(all);
     if (rc < 0) return rc;
-    wanted.device_count = choice->count;
-    for (int i = 0; i < choice->count; i++) wanted.devices[i] = choice->names[i];
-    return mx_registry_open(backends, &wanted, out);
+    return chosen_open(backends, request, choice, &wanted, out);
 }

@@ -14,10 +14,13 @@
  * Everything else is an error that lists the available devices and a command line that would work. There is no fallback
  * unless it was allowed; then the choice says why there is one device instead of two.
  *
+ * Devices are called GPUs unless they are cores that nobody put in the place of GPUs by number (--data-gpu, --model-gpu):
+ * then the modes are Two-Device Mode and Single-Device Buffered Mode.
+ *
  * Memory: a request borrows its strings; a choice is a plain value.
  */
-#ifndef MX_PIPELINE_MODE_H
-#define MX_PIPELINE_MODE_H
+#ifndef MX_RUN_MODE_H
+#define MX_RUN_MODE_H
 
 #include <stdbool.h>
 
@@ -25,8 +28,6 @@
 #include "myxtts/registry.h"
 
 enum mx_mode { MX_MODE_SINGLE, MX_MODE_MULTI };
-
-const char *mx_mode_name(enum mx_mode mode); /* "Single-GPU Buffered Mode", "Multi-GPU Mode" */
 
 /* What the user said. */
 struct mx_mode_request {
@@ -48,10 +49,14 @@ struct mx_mode_choice {
     enum mx_mode mode;
     int count;                         /* of names: 1, or 2: the data device, then the model device */
     char names[2][MX_MODE_NAME_BYTES]; /* "cuda:2" */
+    bool plain;                        /* nobody is told of GPUs */
     bool best;                         /* the device was not requested: it is the best there is */
     /* Why one is used although two were requested, or (best) the CPU although there is a GPU; else "" */
     char fallback[MX_MODE_WHY_BYTES];
 };
+
+/* "Single-GPU Buffered Mode", "Multi-GPU Mode"; "Single-Device Buffered Mode", "Two-Device Mode" */
+const char *mx_mode_name(const struct mx_mode_choice *choice);
 
 /* Chooses from the command line alone, before any backend is started. A contradiction is MX_ERR_USAGE. count is 0 if
  * the choice depends on the devices found. */
