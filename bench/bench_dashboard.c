@@ -82,16 +82,16 @@ static _Atomic uint64_t *got;
 static void corpus_write(const char *folder)
 {
     char path[128];
-    const sf_count_t count = (sf_count_t)(SECONDS * mx_recipe_default.rate);
+    const sf_count_t count = (sf_count_t)(SECONDS * MX_RECIPE_DEFAULT->rate);
     float *const samples = bench_alloc((size_t)count * sizeof *samples);
     for (sf_count_t i = 0; i < count; i++)
-        samples[i] = 0.3f * (float)sin(2 * M_PI * 220 * (double)i / mx_recipe_default.rate);
+        samples[i] = 0.3f * (float)sin(2 * M_PI * 220 * (double)i / MX_RECIPE_DEFAULT->rate);
     snprintf(path, sizeof path, "%s/metadata.csv", folder);
     FILE *const list = fopen(path, "w");
     if (list == NULL) bench_die("cannot write the corpus of the bench");
     for (int row = 0; row < ROWS; row++) {
         SF_INFO info = {
-            .samplerate = mx_recipe_default.rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
+            .samplerate = MX_RECIPE_DEFAULT->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
         fprintf(list, "row-%03d|A tone that is as long as all the other ones.\n", row);
         snprintf(path, sizeof path, "%s/row-%03d.wav", folder, row);
         SNDFILE *const file = sf_open(path, SFM_WRITE, &info);

@@ -28,7 +28,7 @@
 
 #define FILES      200
 #define SECONDS    6
-#define SAMPLES    (SECONDS * MX_AUDIO_RATE)
+#define SAMPLES    (SECONDS * MX_AUDIO_RATE_DEFAULT)
 #define UTTERANCES 16 /* of a batch */
 #define CORES_MAX  2
 
@@ -65,7 +65,7 @@ static void voice_fill(int number, float *out)
 {
     double phase = 0;
     for (int64_t i = 0; i < SAMPLES; i++) {
-        const double time = (double)i / MX_AUDIO_RATE, hz = 90 + number % 50 * 4 + 15 * sin(3 * time);
+        const double time = (double)i / MX_AUDIO_RATE_DEFAULT, hz = 90 + number % 50 * 4 + 15 * sin(3 * time);
         const double loud = 0.6 + 0.4 * sin(2 * M_PI * 3 * time);
         double sum = 0, sine = sin(2 * M_PI * phase), cosine = cos(2 * M_PI * phase), s = sine, c = cosine;
         for (int h = 1; h <= 20; h++) {
@@ -74,7 +74,7 @@ static void voice_fill(int number, float *out)
             c = c * cosine - s * sine;
             s = next;
         }
-        phase += hz / MX_AUDIO_RATE;
+        phase += hz / MX_AUDIO_RATE_DEFAULT;
         out[i] = (float)(0.1 * loud * sum) + 0.004f * mx_rng_normal(7, (uint64_t)number, (uint64_t)i);
     }
 }
@@ -87,7 +87,7 @@ static void files_make(struct data *data)
     if (mkdtemp(data->folder) == NULL) bench_die("cannot make a folder for the files");
     for (int i = 0; i < FILES; i++) {
         char path[320];
-        SF_INFO info = {.samplerate = MX_AUDIO_RATE, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
+        SF_INFO info = {.samplerate = MX_AUDIO_RATE_DEFAULT, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
         file_name(data, i, path, sizeof path);
         SNDFILE *const file = sf_open(path, SFM_WRITE, &info);
         voice_fill(i, samples);
@@ -122,7 +122,7 @@ static void unit_open(struct unit *unit, int cores, int index)
         mx_extract_create(unit->device, &room, &unit->extract) < 0 || mx_audio_reader_create(&unit->reader) < 0)
         bench_die("cannot open a CPU device");
     unit->core = mx_device_info(unit->device)->cores[0];
-    unit->plain = plain_mel_open(&mx_recipe_default, SAMPLES);
+    unit->plain = plain_mel_open(MX_RECIPE_DEFAULT, SAMPLES);
     unit->audio = bench_alloc(UTTERANCES * SAMPLES * sizeof *unit->audio);
 }
 

@@ -52,12 +52,12 @@ static struct mx_slice sent(struct unit *u, struct mx_buffer **buffer, const flo
 static void unit_open(struct unit *u)
 {
     struct mx_parameters *table;
-    const int32_t bands = mx_recipe_default.bands;
+    const int32_t bands = MX_RECIPE_DEFAULT->bands;
     int cores[CORES_MAX];
     const int count = mx_thread_cores(cores, CORES_MAX); /* a device of one core */
     must(mx_place_open(&u->place, "cpu:0", count < CORES_MAX ? count : CORES_MAX, "bench"), "cannot open a core");
     u->config = mx_vocoder_config_default(mx_vocoder_size_at(0), 0, 1);
-    u->frames = (int32_t)mx_recipe_frames(&mx_recipe_default, (int64_t)SECONDS * mx_recipe_default.rate);
+    u->frames = (int32_t)mx_recipe_frames(MX_RECIPE_DEFAULT, (int64_t)SECONDS * MX_RECIPE_DEFAULT->rate);
     must(mx_vocoder_parameters_create(&u->config, &table), "no table");
     float *const flat = bench_alloc((size_t)table->floats * sizeof *flat);
     float *const mel = bench_alloc((size_t)(u->frames * bands) * sizeof *mel);
@@ -95,7 +95,7 @@ static double whole_measure(struct unit *u, struct mx_sound *sound)
         must(mx_sound_make(sound, u->place.stream, mx_slice_at(u->mel, 0), frames, 1, &audio), "no sound");
         least = fmin(least, cpu_seconds() - begin);
     }
-    return least / ((double)audio.offsets[1] / mx_recipe_default.rate);
+    return least / ((double)audio.offsets[1] / MX_RECIPE_DEFAULT->rate);
 }
 
 /* Milliseconds until the first piece is there. */

@@ -98,7 +98,7 @@ static void rows_align(struct bench *bench, struct unit *unit)
 
 static void rows_sound(struct bench *bench, struct unit *unit)
 {
-    const struct mx_recipe *const r = &mx_recipe_default;
+    const struct mx_recipe *const r = MX_RECIPE_DEFAULT;
     const int64_t bins = r->fft_size / 2 + 1;
     const double transforms = ROWS * 2.5 * r->fft_size * log2(r->fft_size);
     struct mx_recipe_tables made;

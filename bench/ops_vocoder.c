@@ -22,7 +22,7 @@
 
 static void rows_taps(struct bench *bench, struct unit *unit)
 {
-    const int64_t bands = mx_recipe_default.bands;
+    const int64_t bands = MX_RECIPE_DEFAULT->bands;
     const struct mx_ragged rows = packed_by(unit, FRAMES);
     const struct mx_slice x = noise(unit, ALL * WIDTH), y = noise(unit, ALL * WIDTH), w = noise(unit, TAPS * WIDTH);
     const struct mx_slice mel = noise(unit, ALL * bands), dense = noise(unit, TAPS * bands * WIDTH);
@@ -64,7 +64,7 @@ static struct mx_slice segments_make(struct unit *unit)
 
 static void rows_frames(struct bench *bench, struct unit *unit)
 {
-    const struct mx_recipe *const r = &mx_recipe_default;
+    const struct mx_recipe *const r = MX_RECIPE_DEFAULT;
     const int64_t bins = r->fft_size / 2 + 1;
     const struct mx_ragged rows = packed_by(unit, FRAMES), samples = packed_by(unit, LENGTH * r->hop);
     const struct mx_slice mel = noise(unit, ALL * r->bands), out = floats(unit, ALL * bins, 0);

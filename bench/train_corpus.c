@@ -39,11 +39,11 @@ static int64_t frames_of(int row)
 static void recording_write(const struct train_corpus *corpus, int row)
 {
     char path[320];
-    const int64_t count = frames_of(row) * mx_recipe_default.hop;
+    const int64_t count = frames_of(row) * MX_RECIPE_DEFAULT->hop;
     float *const samples = bench_alloc((size_t)count * sizeof *samples);
-    SF_INFO info = {.samplerate = mx_recipe_default.rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
+    SF_INFO info = {.samplerate = MX_RECIPE_DEFAULT->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
     for (int64_t i = 0; i < count; i++)
-        samples[i] = 0.3f * (float)sin(2 * M_PI * (110 + row) * (double)i / mx_recipe_default.rate);
+        samples[i] = 0.3f * (float)sin(2 * M_PI * (110 + row) * (double)i / MX_RECIPE_DEFAULT->rate);
     snprintf(path, sizeof path, "%s/row-%03d.wav", corpus->folder, row);
     SNDFILE *const file = sf_open(path, SFM_WRITE, &info);
     if (file == NULL || sf_writef_float(file, samples, count) != count || sf_close(file) != 0)
@@ -108,9 +108,9 @@ static int stage_run(void *state, const float *samples, size_t count, uint32_t *
                      const float *tensors[MX_PACKED_TENSORS])
 {
     struct stage *const stage = state;
-    const int32_t bands = mx_recipe_default.bands;
+    const int32_t bands = MX_RECIPE_DEFAULT->bands;
     (void)samples;
-    *frames = (uint32_t)mx_recipe_frames(&mx_recipe_default, (int64_t)count);
+    *frames = (uint32_t)mx_recipe_frames(MX_RECIPE_DEFAULT, (int64_t)count);
     for (uint32_t f = 0; f < *frames; f++) {
         const uint64_t place = (uint64_t)count << 16 | f;
         const double syllable = sin(0.3 * f) + 0.5 * sin(0.11 * f + (double)count);
@@ -129,13 +129,13 @@ static int stage_run(void *state, const float *samples, size_t count, uint32_t *
 static void corpus_pack(const struct train_corpus *corpus, const char *file)
 {
     char hash[MX_RECIPE_HASH_BYTES];
-    const uint32_t columns[TENSORS] = {(uint32_t)mx_recipe_default.bands, 1, 1};
+    const uint32_t columns[TENSORS] = {(uint32_t)MX_RECIPE_DEFAULT->bands, 1, 1};
     const struct mx_packed_tensor names[TENSORS] = {{"mel", columns[MEL], 0}, {"energy", 1, 0}, {"pitch", 1, 0}};
     struct stage stage;
     const struct mx_prepare_stage features = {.tensors = names,
                                               .tensor_count = TENSORS,
-                                              .recipe = mx_recipe_default.name,
-                                              .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, hash),
+                                              .recipe = MX_RECIPE_DEFAULT->name,
+                                              .recipe_hash = mx_recipe_hash_text(MX_RECIPE_DEFAULT, hash),
                                               .context = &stage,
                                               .start = stage_start,
                                               .run = stage_run,
@@ -165,7 +165,7 @@ void train_corpus_open(struct train_corpus *corpus, struct mx_device *device, in
     options.path = file;
     options.manifest.validation_fraction = 0;
     if (mx_dataset_open(&options, &corpus->dataset) < 0 ||
-        mx_normaliser_measure(corpus->dataset, device, &corpus->normaliser) < 0)
+        mx_normaliser_measure(corpus->dataset, MX_RECIPE_DEFAULT, device, &corpus->normaliser) < 0)
         bench_die("cannot open the corpus");
 }
 
@@ -219,7 +219,7 @@ static struct mx_tensor tensor(const char *name, enum mx_dtype dtype, const void
 static void batch_write(const struct train_corpus *corpus, const struct mx_host_batch *s)
 {
     char path[320];
-    const int32_t bands = mx_recipe_default.bands;
+    const int32_t bands = MX_RECIPE_DEFAULT->bands;
     const struct mx_tensor tensors[] = {
         tensor("token_offsets", MX_DTYPE_I32, s->token_offsets, s->count + 1, 1),
         tensor("frame_offsets", MX_DTYPE_I32, s->frame_offsets, s->count + 1, 1),

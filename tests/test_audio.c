@@ -85,7 +85,7 @@ static double amplitude_at(const struct loaded *loaded, double hertz)
     double re = 0, im = 0, weight = 0;
     for (size_t i = 0; i < count; i++) {
         const double window = 0.5 - 0.5 * cos(2 * PI * (double)i / (double)count);
-        const double phase = 2 * PI * hertz * (double)i / MX_AUDIO_RATE;
+        const double phase = 2 * PI * hertz * (double)i / MX_AUDIO_RATE_DEFAULT;
         re += window * (double)loaded->samples[skip + i] * cos(phase);
         im -= window * (double)loaded->samples[skip + i] * sin(phase);
         weight += window;
@@ -119,7 +119,7 @@ static void tone_is_good(const char *folder, const char *name, const struct tone
     assert_int_equal(loaded.report.rate, tone->rate);
     assert_int_equal(loaded.report.channels, tone->channels);
     assert_true(loaded.report.format[0] != '\0');
-    if (fabs(loaded.report.seconds - 1) > 0.06 || fabs((double)loaded.count / MX_AUDIO_RATE - 1) > 0.06)
+    if (fabs(loaded.report.seconds - 1) > 0.06 || fabs((double)loaded.count / MX_AUDIO_RATE_DEFAULT - 1) > 0.06)
         fail_msg("%s: %g s, %zu samples", name, loaded.report.seconds, loaded.count);
     const double found = amplitude_at(&loaded, 440);
     if (fabs(found - wanted) > tolerance * wanted) fail_msg("%s: amplitude %g instead of %g", name, found, wanted);
@@ -191,7 +191,7 @@ static void test_rates_and_channels(void **state)
 static void test_no_aliases(void **state)
 {
     const struct mx_audio_options options = {
-        .seconds_min = 0.4, .seconds_max = 20, .silent_db = -140, .clipped_share = 1};
+        .rate = MX_AUDIO_RATE_DEFAULT, .seconds_min = 0.4, .seconds_max = 20, .silent_db = -140, .clipped_share = 1};
     struct tone tone = {.rate = 48000,
                         .channels = 1,
                         .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
@@ -206,6 +206,37 @@ static void test_no_aliases(void **state)
 }
 
 /* ---- trimming and level ---- */
+
+/* The same reader gives one file at any rate, one after the other. */
+static void test_rates(void **state)
+{
+    static const int rates[] = {24000, 44100, 16000, MX_AUDIO_RATE_DEFAULT, 24000};
+    const struct tone tone = {.rate = 44100,
+                              .channels = 1,
+                              .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+                              .hertz = 1000,
+                              .height = 0.5,
+                              .seconds = 1};
+    struct mx_audio_options options = MX_AUDIO_OPTIONS_DEFAULT;
+    struct mx_audio_reader *reader = NULL;
+    struct mx_audio_report report;
+    const float *samples;
+    char path[512];
+    size_t count;
+    uint32_t bound;
+    tone_write(*state, "rates.wav", &tone);
+    snprintf(path, sizeof path, "%s/rates.wav", (const char *)*state);
+    assert_int_equal(mx_audio_reader_create(&reader), 0);
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        options.rate = rates[i];
+        assert_int_equal(mx_audio_load(reader, path, &options, &samples, &count, &report), 0);
+        assert_true(llabs((long long)count - rates[i]) <= 1);
+        assert_true(fabs(report.seconds_used - 1) < 0.001);
+        assert_int_equal(mx_audio_probe(reader, path, &options, options.seconds_max, &bound, &report), 0);
+        assert_true(bound >= count && bound < count + 128);
+    }
+    mx_audio_reader_destroy(reader);
+}
 
 static void test_trim(void **state)
 {
@@ -224,16 +255,17 @@ static void test_trim(void **state)
     assert_true(fabs(loaded.report.trimmed_begin - 0.65) < 0.011);
     assert_true(fabs(loaded.report.trimmed_end - 1.05) < 0.011);
     assert_true(fabs(loaded.report.seconds_used - 1.1) < 0.022);
-    assert_true(fabs((double)loaded.count / MX_AUDIO_RATE - loaded.report.seconds_used) < 1e-9);
+    assert_true(fabs((double)loaded.count / MX_AUDIO_RATE_DEFAULT - loaded.report.seconds_used) < 1e-9);
     /* All of the tone is there, and 50 ms of silence before it. */
     for (size_t i = 0; i < 800; i++) assert_true(fabsf(loaded.samples[i]) < 0.001f);
     assert_true(fabs(loaded.report.rms * loaded.report.gain - pow(10, -23.0 / 20)) < 0.002);
     free(loaded.samples);
     /* Without trimming and levelling the file comes as it is. */
-    const struct mx_audio_options plain = {.seconds_min = 0.4, .seconds_max = 20, .silent_db = -54, .clipped_share = 1};
+    const struct mx_audio_options plain = {
+        .rate = MX_AUDIO_RATE_DEFAULT, .seconds_min = 0.4, .seconds_max = 20, .silent_db = -54, .clipped_share = 1};
     loaded = load_with(*state, "trim.wav", &plain);
     assert_int_equal(loaded.rc, 0);
-    assert_true(llabs((long long)loaded.count - (long long)(2.8 * MX_AUDIO_RATE)) <= 1);
+    assert_true(llabs((long long)loaded.count - (long long)(2.8 * MX_AUDIO_RATE_DEFAULT)) <= 1);
     assert_true(fabs(peak_of(&loaded) - 0.3) < 0.005);
     assert_true(loaded.report.gain == 1);
     free(loaded.samples);
@@ -490,6 +522,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_formats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rates_and_channels, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_aliases, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rates, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trim, setup, teardown),
         cmocka_unit_test_setup_teardown(test_level, setup, teardown),
         cmocka_unit_test_setup_teardown(test_offset, setup, teardown),

@@ -11,14 +11,17 @@
 #include "cut/pauses.h"
 
 #define WINDOWS 400 /* 4 seconds, all loud at first */
+#define WINDOW  220 /* samples: 10 ms */
 #define LOUD    1.0f
 #define QUIET   1e-6f
 
 static float levels[WINDOWS];
-static struct mx_cut_recording recording = {.path = "r", .samples = WINDOWS * MX_CUT_WINDOW};
-static const struct mx_cut_sound sound = {.recordings = &recording,
+static struct mx_cut_recording recording = {.path = "r", .samples = WINDOWS * WINDOW};
+static const struct mx_cut_sound sound = {.recipe = MX_RECIPE_DEFAULT,
+                                          .window = WINDOW,
+                                          .recordings = &recording,
                                           .count = 1,
-                                          .sample_count = WINDOWS * MX_CUT_WINDOW,
+                                          .sample_count = WINDOWS * WINDOW,
                                           .levels = levels,
                                           .level_count = WINDOWS,
                                           .noise = 1e-6,
@@ -33,7 +36,7 @@ static struct mx_cut_timing heard[2];
 /* Frames of a time in ms. */
 static int64_t frames(double ms)
 {
-    return (int64_t)(ms * mx_recipe_default.rate / 1000 / mx_recipe_default.hop);
+    return (int64_t)(ms * MX_RECIPE_DEFAULT->rate / 1000 / MX_RECIPE_DEFAULT->hop);
 }
 
 static void quiet(int from_ms, int until_ms)

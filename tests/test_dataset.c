@@ -463,9 +463,9 @@ static void test_lengths(void **state)
     uint32_t longest = 0, shorter = 0;
     for (uint32_t i = 0; i < mx_dataset_count(exact); i++)
         if (mx_dataset_utterance(exact, i)->samples > longest) longest = mx_dataset_utterance(exact, i)->samples;
-    const double limit = 0.8 * longest / MX_AUDIO_RATE;
+    const double limit = 0.8 * longest / MX_AUDIO_RATE_DEFAULT;
     for (uint32_t i = 0; i < mx_dataset_count(exact); i++)
-        shorter += mx_dataset_utterance(exact, i)->samples <= limit * MX_AUDIO_RATE;
+        shorter += mx_dataset_utterance(exact, i)->samples <= limit * MX_AUDIO_RATE_DEFAULT;
     assert_true(shorter > 0 && shorter < mx_dataset_count(exact));
     for (int folder = 0; folder < 2; folder++) {
         struct mx_dataset *some, *old;
@@ -479,7 +479,7 @@ static void test_lengths(void **state)
         for (uint32_t i = 0; i < mx_dataset_count(some); i++) {
             const struct mx_dataset_utterance *const one = mx_dataset_utterance(some, i);
             if (one->row == SILENT) continue;
-            assert_true(mx_dataset_utterance(exact, find(exact, one->id))->samples <= limit * MX_AUDIO_RATE);
+            assert_true(mx_dataset_utterance(exact, find(exact, one->id))->samples <= limit * MX_AUDIO_RATE_DEFAULT);
             good++;
         }
         assert_int_equal(good, shorter);

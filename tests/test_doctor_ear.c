@@ -20,7 +20,7 @@
 #include "support/recording.h"
 
 #define ROWS 20
-#define RATE MX_AUDIO_RATE
+#define RATE MX_AUDIO_RATE_DEFAULT
 
 static void sounds_take(const char *folder, int workers, struct mx_doctor_sound *out)
 {

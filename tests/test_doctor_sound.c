@@ -18,7 +18,7 @@
 #include "doctor/sound.h"
 #include "support/babble.h"
 
-#define RATE MX_AUDIO_RATE
+#define RATE MX_AUDIO_RATE_DEFAULT
 
 static int setup(void **state)
 {

@@ -19,7 +19,7 @@
 #include "doctor/twins.h"
 #include "support/babble.h"
 
-#define RATE  MX_AUDIO_RATE
+#define RATE  MX_AUDIO_RATE_DEFAULT
 #define FIRST 30 /* different rows */
 
 static int setup(void **state)

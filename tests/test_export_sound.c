@@ -65,7 +65,7 @@ static void path(void **state)
     for (int i = 0; i < CASES; i++) {
         struct mx_path p;
         logits_make(logits, lengths[i], (uint64_t)i);
-        mx_path_begin(&p, &mx_recipe_default, (struct mx_path_track){.hz = hz, .gate = gate, .phase = phase});
+        mx_path_begin(&p, MX_RECIPE_DEFAULT, (struct mx_path_track){.hz = hz, .gate = gate, .phase = phase});
         mx_path_push(&p, logits, lengths[i]);
         mx_path_end(&p);
         export_case_begin(&file);
@@ -77,7 +77,7 @@ static void path(void **state)
     }
     const struct mx_onnx_value in = mx_onnx_input(
         &onnx, "logits", MX_ONNX_FLOAT, (const struct mx_onnx_dimension[]){{"frames", 0}, {NULL, OUTPUTS}}, 2);
-    const struct mx_export_track track = mx_export_path(&onnx, &mx_recipe_default, in);
+    const struct mx_export_track track = mx_export_path(&onnx, MX_RECIPE_DEFAULT, in);
     mx_onnx_output(&onnx, track.hz, "hz", MX_ONNX_FLOAT, frames_dimension, 1);
     mx_onnx_output(&onnx, track.gate, "gate", MX_ONNX_FLOAT, frames_dimension, 1);
     mx_onnx_output(&onnx, track.phase, "phase", MX_ONNX_FLOAT, frames_dimension, 1);
@@ -97,7 +97,7 @@ static void noise(void **state)
     const uint64_t seed = 0x123456789ABCDEF1;
     struct mx_onnx onnx = {0};
     struct export_file file = export_file_open("noise");
-    assert_int_equal(mx_recipe_default.hop, HOP);
+    assert_int_equal(MX_RECIPE_DEFAULT->hop, HOP);
     for (int i = 0; i < CASES; i++) {
         export_case_begin(&file);
         export_case_number(&file, "frames", lengths[i]);
@@ -105,14 +105,14 @@ static void noise(void **state)
             const int64_t stream = mx_sound_noise_stream(lengths[i] - 2); /* behind the last frame but one */
             const uint32_t word = mx_rng_u32(seed, (uint64_t)stream, (uint64_t)at);
             const double uniform = ((double)(word >> 8) + 0.5) * 0x1p-23 - 1;
-            row[at] = (float)((double)mx_sound_noise_gain(&mx_recipe_default) *
+            row[at] = (float)((double)mx_sound_noise_gain(MX_RECIPE_DEFAULT) *
                               (1 + (double)MX_SOUND_NOISE_TO_ONE * (sqrt(3) * uniform)));
         }
         export_case_floats(&file, "last", row, HOP);
         export_case_end(&file);
     }
     const struct mx_onnx_value frames = mx_onnx_input(&onnx, "frames", MX_ONNX_INT64, NULL, 0);
-    mx_onnx_output(&onnx, mx_export_noise(&onnx, &mx_recipe_default, seed, frames), "noise", MX_ONNX_FLOAT,
+    mx_onnx_output(&onnx, mx_export_noise(&onnx, MX_RECIPE_DEFAULT, seed, frames), "noise", MX_ONNX_FLOAT,
                    (const struct mx_onnx_dimension[]){{"samples", 0}}, 1);
     export_file_close(&file, &onnx);
     mx_onnx_release(&onnx);

@@ -205,22 +205,46 @@ static void recipe_has_a_name_and_a_hash(void **state)
 {
     (void)state;
     char text[MX_RECIPE_TEXT_BYTES], hash[MX_RECIPE_HASH_BYTES];
-    struct mx_recipe other = mx_recipe_default;
-    mx_recipe_text(&mx_recipe_default, text);
-    assert_string_equal(mx_recipe_default.name, "mx-mel-22k-80");
+    struct mx_recipe other = *MX_RECIPE_DEFAULT;
+    mx_recipe_text(MX_RECIPE_DEFAULT, text);
+    assert_string_equal(MX_RECIPE_DEFAULT->name, "mx-mel-22k-80");
     assert_string_equal(text, "version=1 rate=22050 fft_size=1024 hop=256 bands=80 window=hann scale=slaney norm=area "
                               "power=1 pad=reflect log=e low_hz=0.0 high_hz=8e+03 floor=9.999999747378752e-06 "
                               "pitch_low_hz=65.0 pitch_high_hz=5e+02 pitch_silence=0.0020000000949949026 "
                               "pitch_threshold=0.4000000059604645 pitch_octave=0.019999999552965164 "
                               "pitch_jump=0.4000000059604645 pitch_change=0.10000000149011612");
     /* Files that people have carry this number: whoever changes it must mean to. */
-    assert_string_equal(mx_recipe_hash_text(&mx_recipe_default, hash), "feed445c33b6ec2f");
-    assert_true(mx_recipe_is_default(hash));
-    assert_false(mx_recipe_is_default("feed445c33b6ec2e"));
+    assert_string_equal(mx_recipe_hash_text(MX_RECIPE_DEFAULT, hash), "feed445c33b6ec2f");
+    assert_ptr_equal(mx_recipe_find_hash(hash), MX_RECIPE_DEFAULT);
+    assert_null(mx_recipe_find_hash("feed445c33b6ec2e"));
     strcpy(other.name, "another name"); /* a name is no property */
-    assert_true(mx_recipe_hash(&other) == mx_recipe_hash(&mx_recipe_default));
+    assert_true(mx_recipe_hash(&other) == mx_recipe_hash(MX_RECIPE_DEFAULT));
     other.pitch_jump = nextafterf(other.pitch_jump, 1);
-    assert_true(mx_recipe_hash(&other) != mx_recipe_hash(&mx_recipe_default));
+    assert_true(mx_recipe_hash(&other) != mx_recipe_hash(MX_RECIPE_DEFAULT));
+}
+
+/* Every row of the table is possible, and found by its name and its hash, which files carry: whoever changes one of these
+ * numbers must mean to. */
+static void all_recipes_are_found(void **state)
+{
+    (void)state;
+    static const char *const hashes[] = {"feed445c33b6ec2f", "bc1786c14b79ad6f", "782b1bf8cd827de4"};
+    char hash[MX_RECIPE_HASH_BYTES];
+    assert_int_equal(sizeof hashes / sizeof hashes[0], MX_RECIPES);
+    for (int i = 0; i < MX_RECIPES; i++) {
+        const struct mx_recipe *const r = &mx_recipes[i];
+        struct mx_recipe_tables tables = {0};
+        assert_int_equal(mx_recipe_tables_make(r, &tables), 0);
+        assert_true(tables.weights >= r->bands); /* no band is without a bin */
+        mx_recipe_tables_release(&tables);
+        assert_ptr_equal(mx_recipe_find(r->name), r);
+        assert_string_equal(mx_recipe_names[i], r->name);
+        assert_string_equal(mx_recipe_hash_text(r, hash), hashes[i]);
+        assert_ptr_equal(mx_recipe_find_hash(hash), r);
+    }
+    assert_null(mx_recipe_names[MX_RECIPES]);
+    assert_ptr_equal(mx_recipe_find(NULL), MX_RECIPE_DEFAULT);
+    assert_null(mx_recipe_find("mx-mel"));
 }
 
 static void impossible_recipes_are_refused(void **state)
@@ -228,7 +252,7 @@ static void impossible_recipes_are_refused(void **state)
     (void)state;
     struct mx_recipe_tables tables;
     for (int i = 0; i < 12; i++) {
-        struct mx_recipe r = mx_recipe_default;
+        struct mx_recipe r = *MX_RECIPE_DEFAULT;
         switch (i) {
         case 0:
             r.fft_size = 1000;
@@ -278,7 +302,7 @@ static void impossible_recipes_are_refused(void **state)
 static void bins_lie_between_bands(void **state)
 {
     (void)state;
-    struct mx_recipe r = mx_recipe_default;
+    struct mx_recipe r = *MX_RECIPE_DEFAULT;
     for (int wide = 0; wide < 2; wide++) {
         struct mx_recipe_tables tables;
         if (wide) r.bands = 500; /* the low ones fall between two bins and have none */
@@ -319,15 +343,15 @@ static void frames_are_counted(void **state)
 {
     (void)state;
     static const int64_t samples[] = {0, 1, 255, 256, 257, 511, 512}, frames[] = {0, 1, 1, 2, 2, 2, 3};
-    for (int i = 0; i < 7; i++) assert_int_equal(mx_recipe_frames(&mx_recipe_default, samples[i]), frames[i]);
+    for (int i = 0; i < 7; i++) assert_int_equal(mx_recipe_frames(MX_RECIPE_DEFAULT, samples[i]), frames[i]);
     /* No cut of the samples has more frames than promised. */
     for (int64_t parts = 1; parts <= 40; parts++) {
         int64_t sum = 0;
         for (int64_t p = 0; p < parts; p++)
-            sum += mx_recipe_frames(&mx_recipe_default, 3000 * (p + 1) / parts - 3000 * p / parts);
-        assert_true(sum <= mx_recipe_frames_most(&mx_recipe_default, 3000, parts));
+            sum += mx_recipe_frames(MX_RECIPE_DEFAULT, 3000 * (p + 1) / parts - 3000 * p / parts);
+        assert_true(sum <= mx_recipe_frames_most(MX_RECIPE_DEFAULT, 3000, parts));
     }
-    assert_int_equal(mx_recipe_frames_most(&mx_recipe_default, 3, 5), 3);
+    assert_int_equal(mx_recipe_frames_most(MX_RECIPE_DEFAULT, 3, 5), 3);
 }
 
 /* ---- energy ---- */
@@ -469,6 +493,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recipe_has_a_name_and_a_hash),
+        cmocka_unit_test(all_recipes_are_found),
         cmocka_unit_test(impossible_recipes_are_refused),
         cmocka_unit_test(bins_lie_between_bands),
         cmocka_unit_test(frames_are_counted),

@@ -168,7 +168,7 @@ static void extract_plain(struct made *m, const struct mx_host_batch_capacity *c
     assert_memory_equal(mx_extract_frames(m->extract), m->host->frame_offsets,
                         ((size_t)m->host->count + 1) * sizeof(int32_t));
     /* The short frames of everything. */
-    const struct mx_recipe recipe = mx_vocoder_burst_recipe(&mx_recipe_default);
+    const struct mx_recipe recipe = mx_vocoder_burst_recipe(MX_RECIPE_DEFAULT);
     struct mx_extract_options few = options;
     few.recipe = &recipe;
     few.no_pitch = true;
@@ -342,7 +342,7 @@ static void test_augmented_sound(void **state)
     made_check(&m, &segments, false);
     /* Magnitudes and mel are of the same sound: loud bands say so. */
     struct mx_recipe_tables tables;
-    assert_int_equal(mx_recipe_tables_make(&mx_recipe_default, &tables), 0);
+    assert_int_equal(mx_recipe_tables_make(MX_RECIPE_DEFAULT, &tables), 0);
     const int32_t *const first = (const int32_t *)(const void *)(tables.data + 3 * 1024), *const ends = first + BANDS;
     const float *const weights = (const float *)(const void *)(ends + BANDS + 1);
     int32_t compared = 0;

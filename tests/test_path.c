@@ -151,7 +151,7 @@ static void expect_track(const struct track *track, int64_t frames)
 static void run(struct track *track, int64_t frames, int64_t piece)
 {
     struct mx_path path;
-    mx_path_begin(&path, &mx_recipe_default, track_of(track));
+    mx_path_begin(&path, MX_RECIPE_DEFAULT, track_of(track));
     for (int64_t t = 0; t < frames; t += piece) {
         mx_path_push(&path, logits + t * OUTPUTS, t + piece < frames ? piece : frames - t);
         assert_true(path.ready <= path.pushed && path.pushed - path.ready <= MX_PATH_REACH);
@@ -197,7 +197,7 @@ static void looks_no_further(void **state)
     logits_fill(11, FRAMES);
     run(&one, FRAMES, FRAMES);
     const int64_t known = 100 + MX_PATH_REACH;
-    mx_path_begin(&path, &mx_recipe_default, track_of(&other));
+    mx_path_begin(&path, MX_RECIPE_DEFAULT, track_of(&other));
     mx_path_push(&path, logits, known);
     assert_int_equal(path.ready, 100);
     assert_memory_equal(one.hz, other.hz, 100 * sizeof *one.hz);

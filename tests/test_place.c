@@ -46,7 +46,7 @@ static int setup(void **state)
     if (f.weights == NULL || f.average == NULL) return -1;
     mx_parameters_init(f.table, 1, f.weights);
     mx_parameters_init(f.table, 2, f.average);
-    f.rig->state.recipe_hash = mx_recipe_hash_text(&mx_recipe_default, f.hash);
+    f.rig->state.recipe_hash = mx_recipe_hash_text(MX_RECIPE_DEFAULT, f.hash);
     f.rig->state.vocoder = config;
     *state = &f;
     return 0;

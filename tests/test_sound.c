@@ -147,7 +147,7 @@ static double spoken_distance(struct fixture *fixture, const struct spoken *spok
     options.momentum = momentum;
     options.projections = projections;
     speak(fixture, options, spoken->mel, spoken->frames, 1, audio, offsets);
-    assert_int_equal(offsets[1], mx_sound_samples(&mx_recipe_default, spoken->frames[1]));
+    assert_int_equal(offsets[1], mx_sound_samples(MX_RECIPE_DEFAULT, spoken->frames[1]));
     assert_int_equal(measure(fixture, audio, offsets, 1, 0, 1, mel), spoken->frames[1]);
     return distance(spoken->mel, mel, spoken->frames[1]);
 }
@@ -193,7 +193,7 @@ static void projections_come_nearer(void **state)
 static double inverse_error(struct fixture *fixture, const float *audio, const int32_t *offsets, int32_t count,
                             float *back)
 {
-    const struct mx_recipe *const r = &mx_recipe_default;
+    const struct mx_recipe *const r = MX_RECIPE_DEFAULT;
     int32_t frames[VOICES + 1] = {0}, longest = 0, longest_frames = 0;
     struct mx_recipe_tables tables;
     struct mx_buffer *buffer;
@@ -346,7 +346,7 @@ static void short_ones(void **state)
     for (int32_t i = 0; i < offsets[3]; i++) power += (double)audio[i] * (double)audio[i];
     assert_true(power > 0);
     for (int64_t f = 0; f < 5; f++)
-        assert_int_equal(mx_recipe_frames(&mx_recipe_default, mx_sound_samples(&mx_recipe_default, f)), f);
+        assert_int_equal(mx_recipe_frames(MX_RECIPE_DEFAULT, mx_sound_samples(MX_RECIPE_DEFAULT, f)), f);
 }
 
 static void refusals(void **state)

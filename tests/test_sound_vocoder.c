@@ -184,7 +184,7 @@ static void windows_are_the_whole(void **state)
         options.projections = cases[i].projections;
         struct mx_sound *const sound = open_sound(f, &options);
         const int32_t samples = speak(f, sound, 0, cases[i].frames, f->whole);
-        assert_int_equal(samples, mx_sound_samples(&mx_recipe_default, cases[i].frames));
+        assert_int_equal(samples, mx_sound_samples(MX_RECIPE_DEFAULT, cases[i].frames));
         for (int k = 0; k < 4 && cases[i].pieces[k] > 0; k++)
             expect_pieces(f, sound, cases[i].frames, cases[i].pieces[k], samples);
         mx_sound_destroy(sound);

@@ -136,7 +136,7 @@ static int sound_damage(const struct bench *b, const struct mx_utterance *u, con
         memcpy(all + kept, samples, count * sizeof *all);
         kept += count;
     }
-    MX_TRY(mx_wav_write(path, all, kept, MX_AUDIO_RATE, MX_WAV_PCM16));
+    MX_TRY(mx_wav_write(path, all, kept, MX_AUDIO_RATE_DEFAULT, MX_WAV_PCM16));
 out:
     mx_free(all);
     return rc;

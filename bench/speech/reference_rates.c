@@ -66,7 +66,7 @@ static int recording_take(struct people *p, const char *path, struct recording *
     MX_TRY(mx_extract_submit(p->extract, p->place.stream, &batch, &features));
     r->frames = features.frames.rows;
     r->samples = mx_alloc(r->count, sizeof *r->samples);
-    r->mel = mx_alloc((size_t)r->frames * (size_t)mx_recipe_default.bands, sizeof *r->mel);
+    r->mel = mx_alloc((size_t)r->frames * (size_t)MX_RECIPE_DEFAULT->bands, sizeof *r->mel);
     r->pitch = mx_alloc((size_t)r->frames, sizeof *r->pitch);
     if (r->samples == NULL || r->mel == NULL || r->pitch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     memcpy(r->samples, samples, r->count * sizeof *samples);
@@ -86,7 +86,7 @@ static void recording_release(struct recording *r)
 static int people_open(struct people *p, const char *path)
 {
     int rc = 0;
-    const struct mx_extract_options room = {.samples_max = (int64_t)SECONDS_MAX * mx_recipe_default.rate,
+    const struct mx_extract_options room = {.samples_max = (int64_t)SECONDS_MAX * MX_RECIPE_DEFAULT->rate,
                                             .utterances_max = 1};
     MX_TRY(mx_manifest_open(path, NULL, &p->manifest));
     if (p->manifest->speaker_count > SPEAKERS)
@@ -144,7 +144,7 @@ static int part_add(const struct people *p, uint32_t speaker, int32_t frames, st
     for (uint32_t i = 0; i < p->counts[speaker] && frames > 0 && rc == 0; i++) {
         const struct recording *const r = &p->recordings[speaker][order[i]];
         const int32_t count = r->frames < frames ? r->frames : frames;
-        rc = mx_reference_frames_add(to, r->mel, 1, r->pitch, count, mx_recipe_default.bands);
+        rc = mx_reference_frames_add(to, r->mel, 1, r->pitch, count, MX_RECIPE_DEFAULT->bands);
         frames -= count;
     }
     return rc;
@@ -154,7 +154,7 @@ static int several_measure(const struct people *p, double seconds)
 {
     int rc = 0, told[2] = {0}, tried[2] = {0};
     double most = 0;
-    const int32_t frames = (int32_t)(seconds * mx_recipe_default.rate / mx_recipe_default.hop);
+    const int32_t frames = (int32_t)(seconds * MX_RECIPE_DEFAULT->rate / MX_RECIPE_DEFAULT->hop);
     struct mx_reference_frames f = {0};
     for (int trial = 0; trial < 2 * TRIALS; trial++) {
         const int two = trial % 2;
@@ -193,7 +193,7 @@ static int noise_measure(const struct people *p, double below_db)
             const double height = isinf(below_db) ? 0 : sqrt(power / (double)r->count) * pow(10, -below_db / 20);
             for (size_t k = 0; k < r->count; k++)
                 noisy[k] = r->samples[k] + (float)height * mx_rng_normal(3, (uint64_t)s * EACH + i, k);
-            rc = mx_reference_above_noise(noisy, r->count, mx_recipe_default.rate, &above);
+            rc = mx_reference_above_noise(noisy, r->count, MX_RECIPE_DEFAULT->rate, &above);
             mx_free(noisy);
             if (rc < 0) return rc;
             told += above < MX_REFERENCE_NOISY_DB;
@@ -230,7 +230,7 @@ static int vector_make(const struct people *p, struct listener *l, uint32_t spea
 {
     int rc = 0;
     const struct mx_normaliser *const n = &mx_checkpoint_state(l->voice->checkpoint)->normaliser;
-    const int32_t bands = mx_recipe_default.bands;
+    const int32_t bands = MX_RECIPE_DEFAULT->bands;
     float *const mel = mx_alloc((size_t)MX_VOICE_REFERENCE_FRAMES * (size_t)bands, sizeof *mel);
     static float vectors[3][WIDTH_MAX];
     uint32_t order[EACH];
@@ -294,7 +294,7 @@ static int vectors_measure(const struct people *p, struct listener *l, double se
     int rc = 0, right[2] = {0};
     double sums[2] = {0};
     const int trials = 100;
-    const int32_t frames = (int32_t)(seconds * mx_recipe_default.rate / mx_recipe_default.hop);
+    const int32_t frames = (int32_t)(seconds * MX_RECIPE_DEFAULT->rate / MX_RECIPE_DEFAULT->hop);
     for (int trial = 0; trial < trials; trial++) {
         const uint32_t s = speaker_draw(p);
         double joined[WIDTH_MAX], mean[WIDTH_MAX];

@@ -48,13 +48,13 @@ static int maker_open(struct maker *m, const struct wanted *wanted)
 {
     int rc = 0;
     const struct mx_extract_options room = {
-        .samples_max = (int64_t)SECONDS_MAX * mx_recipe_default.rate, .utterances_max = 1, .no_pitch = true};
+        .samples_max = (int64_t)SECONDS_MAX * MX_RECIPE_DEFAULT->rate, .utterances_max = 1, .no_pitch = true};
     struct mx_sound_options sound = MX_SOUND_OPTIONS_DEFAULT;
     sound.rounds = wanted->rounds;
     sound.projections = wanted->projections;
-    sound.frames_max = mx_recipe_frames(&mx_recipe_default, room.samples_max);
+    sound.frames_max = mx_recipe_frames(MX_RECIPE_DEFAULT, room.samples_max);
     sound.utterances_max = 1;
-    const size_t floats = (size_t)sound.frames_max * (size_t)mx_recipe_default.bands;
+    const size_t floats = (size_t)sound.frames_max * (size_t)MX_RECIPE_DEFAULT->bands;
     m->mel = mx_alloc(floats, sizeof *m->mel);
     m->smooth = mx_alloc(floats, sizeof *m->smooth);
     if (m->mel == NULL || m->smooth == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -94,7 +94,7 @@ static double cpu_seconds(void)
 /* smooth = mel [frames, bands] under a Gaussian of `sigma` frames; beyond its ends the mel is reflected. */
 static void mel_smooth(const float *mel, float *smooth, int64_t frames, double sigma)
 {
-    const int64_t bands = mx_recipe_default.bands, reach = (int64_t)ceil(4 * sigma);
+    const int64_t bands = MX_RECIPE_DEFAULT->bands, reach = (int64_t)ceil(4 * sigma);
     for (int64_t t = 0; t < frames; t++)
         for (int64_t b = 0; b < bands; b++) {
             double sum = 0, weights = 0;
@@ -129,7 +129,7 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     MX_TRY(mx_extract_submit(m->extract, m->place.stream, &batch, &features));
     const int32_t frames[] = {0, features.frames.rows};
     if (wanted->sigma > 0) {
-        const size_t floats = (size_t)features.frames.rows * (size_t)mx_recipe_default.bands;
+        const size_t floats = (size_t)features.frames.rows * (size_t)MX_RECIPE_DEFAULT->bands;
         MX_TRY(mx_extract_read(m->extract, m->place.stream, m->mel, NULL, NULL));
         mel_smooth(m->mel, m->smooth, features.frames.rows, wanted->sigma);
         MX_TRY(mx_copy_upload(m->place.stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
@@ -140,8 +140,8 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     const double begin = cpu_seconds();
     MX_TRY(mx_sound_make(m->sound, m->place.stream, features.mel, frames, 1, &sound));
     m->work_seconds += cpu_seconds() - begin;
-    m->seconds += (double)sound.offsets[1] / mx_recipe_default.rate;
-    MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
+    m->seconds += (double)sound.offsets[1] / MX_RECIPE_DEFAULT->rate;
+    MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], MX_RECIPE_DEFAULT->rate, MX_WAV_PCM16));
 out:
     mx_free(to);
     return rc;

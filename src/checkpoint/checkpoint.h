@@ -180,7 +180,9 @@ const char *mx_checkpoint_file_hash(const struct mx_checkpoint *checkpoint);
 const struct mx_checkpoint *mx_checkpoint_base(const struct mx_checkpoint *checkpoint);
 const struct mx_checkpoint_state *mx_checkpoint_state(const struct mx_checkpoint *checkpoint);
 const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *checkpoint);
-/* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of the program's own recipe. */
+/* The recipe of its features; NULL: the program does not know it, or the checkpoint has no state. */
+const struct mx_recipe *mx_checkpoint_recipe(const struct mx_checkpoint *checkpoint);
+/* MX_ERR_DATA unless the checkpoint, which has a state, was trained on features of a recipe that the program knows. */
 int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint);
 /* MX_ERR_DATA unless it also has a vocoder. */
 int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint);

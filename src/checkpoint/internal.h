@@ -20,7 +20,8 @@ struct mx_checkpoint {
     bool in_memory; /* the bytes are the caller's, and `path` is no path */
     bool has_state;
     struct mx_checkpoint_state state;
-    struct mx_checkpoint *base; /* of an adapter; NULL: it is none */
+    const struct mx_recipe *recipe; /* of the state; NULL: the program does not know it */
+    struct mx_checkpoint *base;     /* of an adapter; NULL: it is none */
 };
 
 /* MX_ERR_DATA if a tensor has infinities or nan. Other types than F32 and BF16 are never loaded, so they pass. */

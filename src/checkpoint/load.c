@@ -69,6 +69,7 @@ static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
                        "use the version of this program that wrote it, or a newer one");
     if (rc == 0) rc = mx_checkpoint_state_read(checkpoint->file, source, voice, &checkpoint->arena, &checkpoint->state);
     checkpoint->has_state = rc == 0;
+    if (rc == 0) checkpoint->recipe = mx_recipe_find_hash(checkpoint->state.recipe_hash);
     if (rc == 0 && voice) rc = mx_checkpoint_vectors_check(checkpoint, source);
     if (rc == MX_ERR_FORMAT && voice)
         mx_error_hint("the file is damaged, or another program changed it: get it again, or export the voice again");
@@ -288,11 +289,17 @@ const struct mx_safetensors *mx_checkpoint_tensors(const struct mx_checkpoint *c
     return checkpoint->file;
 }
 
+const struct mx_recipe *mx_checkpoint_recipe(const struct mx_checkpoint *checkpoint)
+{
+    return checkpoint->recipe;
+}
+
 int mx_checkpoint_recipe_check(const struct mx_checkpoint *checkpoint)
 {
-    if (mx_recipe_is_default(checkpoint->state.recipe_hash)) return 0;
+    if (mx_checkpoint_recipe(checkpoint) != NULL) return 0;
     return MX_FAIL(MX_ERR_DATA, "use the version of the program that made it",
-                   "%s was trained on features of another recipe (%s)", checkpoint->path, checkpoint->state.recipe);
+                   "%s was trained on features of a recipe that this version does not know (%s)", checkpoint->path,
+                   checkpoint->state.recipe);
 }
 
 int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint)

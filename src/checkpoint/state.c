@@ -438,7 +438,7 @@ int mx_checkpoint_state_read(const struct mx_safetensors *file, const char *sour
         if (text == NULL) return wrong_text(source, members[i].key, "is missing");
         if (!member_read(text, &members[i], state)) return wrong_text(source, members[i].key, "is not what it must be");
     }
-    state->vocoder.recipe = mx_recipe_default;
+    state->vocoder.recipe = *mx_recipe_or_default(mx_recipe_find_hash(state->recipe_hash));
     state->vocoder.mel_mean = (float)state->normaliser.mel_mean;
     state->vocoder.mel_deviation = (float)state->normaliser.mel_deviation;
     if (!state->vocoder_alone) MX_TRY(speakers_read(file, source, arena, state));

@@ -148,6 +148,7 @@ static int corpus_open(struct eval *e, const struct values *values)
     wanted.manifest.validation_fraction = d->validation_fraction;
     wanted.manifest.pieces = pieces;
     if (values->held_out && d->val_data[0] != '\0') wanted.manifest.validation = d->val_data;
+    wanted.row.audio.rate = mx_voice_recipe(e->voice)->rate;
     wanted.row.audio.seconds_min = d->min_seconds;
     wanted.row.audio.seconds_max = d->max_seconds;
     wanted.row.tokens = mx_vocabulary_mode(e->voice->vocabulary);
@@ -184,8 +185,10 @@ static int sound_open(struct eval *e, const struct values *values, int32_t frame
     int rc = 0;
     struct mx_voice *const v = e->voice;
     const struct mx_normaliser *const n = &mx_checkpoint_state(v->checkpoint)->normaliser;
+    const struct mx_recipe *const recipe = mx_voice_recipe(v);
     struct mx_sound_options how = MX_SOUND_OPTIONS_DEFAULT;
     MX_TRY(mx_command_rounds_check(v->vocoder.loaded, values->rounds));
+    how.recipe = recipe;
     how.vocoder = v->vocoder.loaded ? &v->vocoder.config : NULL;
     how.parameters = mx_slice_at(v->vocoder.weights, 0);
     how.mean = n->mel_mean;
@@ -197,7 +200,7 @@ static int sound_open(struct eval *e, const struct values *values, int32_t frame
     how.utterances_max = 1;
     MX_TRY(mx_sound_create(v->place.device, v->place.stream, &how, &e->sound));
     const struct mx_extract_options heard = {
-        .samples_max = (int64_t)frames * mx_recipe_default.hop, .utterances_max = 1, .no_pitch = true};
+        .recipe = recipe, .samples_max = (int64_t)frames * recipe->hop, .utterances_max = 1, .no_pitch = true};
     MX_TRY(mx_extract_create(v->place.device, &heard, &e->extract));
     MX_TRY(mx_extract_normalise(e->extract, n->mel_mean, n->mel_deviation));
 out:
@@ -227,6 +230,7 @@ static int listener_open(struct eval *e, const struct values *values)
     struct mx_host_batch_capacity one;
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(e->voice->checkpoint);
     const struct mx_batch_source_options how = {.dataset = e->dataset,
+                                                .recipe = mx_voice_recipe(e->voice),
                                                 .normaliser = state->normaliser,
                                                 .seed = values->seed > 0 ? (uint64_t)values->seed : state->seed,
                                                 .reference_seconds = e->settings.data.reference_seconds};

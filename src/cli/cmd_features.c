@@ -21,6 +21,7 @@
 #include "base/safetensors.h"
 #include "base/string.h"
 #include "cli/command.h"
+#include "cli/corpus_options.h"
 #include "corpus/audio.h"
 #include "features/extract.h"
 #include "features/statistics.h"
@@ -28,7 +29,7 @@
 #include "myxtts/registry.h"
 
 struct values {
-    const char *output, *png, *device;
+    const char *output, *png, *device, *recipe;
 };
 
 static const struct mx_option options[] = {
@@ -36,6 +37,7 @@ static const struct mx_option options[] = {
      .letter = 'o'},
     {MX_OPTION_STRING(struct values, png, "png", "FILE", NULL, "Write a picture of the features to this PNG file.")},
     {MX_OPTION_STRING(struct values, device, "device", "NAME", "cpu:0", "Device that computes the features.")},
+    MX_RECIPE_OPTION(struct values),
 };
 
 static const struct mx_example examples[] = {
@@ -46,6 +48,7 @@ static const struct mx_example examples[] = {
 /* Everything about one recording. */
 struct recording {
     const char *path;
+    const struct mx_recipe *recipe;
     struct mx_audio_report report;
     struct mx_registry *registry;
     struct mx_device *device;
@@ -60,24 +63,25 @@ static int recording_open(struct recording *r, const char *device)
 {
     int rc = 0;
     const struct mx_registry_options wanted = {.devices = {device}, .device_count = 1};
-    const struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
+    struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     const float *samples;
     size_t count;
     struct mx_extract_features features;
+    reading.rate = r->recipe->rate;
     MX_TRY(mx_registry_open(NULL, &wanted, &r->registry));
     MX_TRY(mx_registry_device_open(r->registry, 0, 0, &r->device));
     MX_TRY(mx_stream_create(r->device, "features", &r->stream));
     MX_TRY(mx_audio_reader_create(&r->reader));
     MX_TRY(mx_audio_load(r->reader, r->path, &reading, &samples, &count, &r->report));
-    const struct mx_extract_options room = {.samples_max = (int64_t)count, .utterances_max = 1};
+    const struct mx_extract_options room = {.recipe = r->recipe, .samples_max = (int64_t)count, .utterances_max = 1};
     const int32_t offsets[] = {0, (int32_t)count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
     MX_TRY(mx_extract_create(r->device, &room, &r->extract));
     MX_TRY(mx_extract_submit(r->extract, r->stream, &batch, &features));
     r->frames = features.frames.rows;
-    r->mel = mx_alloc((size_t)r->frames * ((size_t)mx_recipe_default.bands + 2), sizeof *r->mel);
+    r->mel = mx_alloc((size_t)r->frames * ((size_t)r->recipe->bands + 2), sizeof *r->mel);
     if (r->mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    r->energy = r->mel + r->frames * mx_recipe_default.bands;
+    r->energy = r->mel + r->frames * r->recipe->bands;
     r->pitch = r->energy + r->frames;
     MX_TRY(mx_extract_read(r->extract, r->stream, r->mel, r->energy, r->pitch));
 out:
@@ -99,7 +103,7 @@ static void recording_close(struct recording *r)
 
 static int tensors_write(const struct recording *r, const char *path)
 {
-    const struct mx_recipe *const recipe = &mx_recipe_default;
+    const struct mx_recipe *const recipe = r->recipe;
     const uint64_t frames = (uint64_t)r->frames;
     const char *const slash = strrchr(r->path, '/');
     char text[MX_RECIPE_TEXT_BYTES], hash[MX_RECIPE_HASH_BYTES], rate[16], hop[16], source[256];
@@ -151,9 +155,9 @@ static struct mx_rectangle panel_next(struct mx_canvas *canvas, int *y, int heig
 }
 
 /* A line each second, drawn before the curve. */
-static void seconds_draw(struct mx_canvas *canvas, struct mx_rectangle panel, int64_t frames)
+static void seconds_draw(struct mx_canvas *canvas, struct mx_rectangle panel, const struct recording *r)
 {
-    const double per_second = (double)mx_recipe_default.rate / mx_recipe_default.hop * panel.width / (double)frames;
+    const double per_second = (double)r->recipe->rate / r->recipe->hop * panel.width / (double)r->frames;
     for (int i = 1; (double)i * per_second < panel.width; i++)
         mx_canvas_fill(canvas, (struct mx_rectangle){panel.x + (int)((double)i * per_second), panel.y, 1, panel.height},
                        LINE);
@@ -164,7 +168,7 @@ static int picture_write(const struct recording *r, const char *path)
     int rc = 0, y = MARGIN;
     float low, high;
     struct mx_canvas canvas = {0};
-    const struct mx_recipe *const recipe = &mx_recipe_default;
+    const struct mx_recipe *const recipe = r->recipe;
     const int64_t wide = 2 * r->frames < WIDTH_MIN ? WIDTH_MIN : 2 * r->frames > WIDTH_MAX ? WIDTH_MAX : 2 * r->frames;
     const int mel_height = 4 * recipe->bands;
     MX_TRY(mx_canvas_create(&canvas, (int)wide + 2 * MARGIN, mel_height + 2 * PANEL_HEIGHT + 4 * MARGIN, BACK));
@@ -172,12 +176,12 @@ static int picture_write(const struct recording *r, const char *path)
     range_of(r->mel, r->frames * recipe->bands, &low, &high);
     mx_canvas_matrix(&canvas, panel, &(struct mx_canvas_matrix){r->mel, r->frames, recipe->bands, low, high});
     panel = panel_next(&canvas, &y, PANEL_HEIGHT);
-    seconds_draw(&canvas, panel, r->frames);
+    seconds_draw(&canvas, panel, r);
     range_of(r->energy, r->frames, &low, &high);
     mx_canvas_curve(&canvas, panel,
                     &(struct mx_canvas_curve){r->energy, r->frames, low, high > low ? high : low + 1, ENERGY_LINE});
     panel = panel_next(&canvas, &y, PANEL_HEIGHT);
-    seconds_draw(&canvas, panel, r->frames);
+    seconds_draw(&canvas, panel, r);
     for (int hz = 100; (float)hz < recipe->pitch_high_hz; hz += 100) {
         const float part = ((float)hz - recipe->pitch_low_hz) / (recipe->pitch_high_hz - recipe->pitch_low_hz);
         const int at = panel.y + (int)((1 - part) * (float)(panel.height - 1));
@@ -197,13 +201,13 @@ out:
 static int summary_print(const struct recording *r)
 {
     struct mx_statistics mel = {0}, energy = {0}, pitch = {0};
-    int rc = mx_statistics_add(&mel, r->mel, (size_t)(r->frames * mx_recipe_default.bands));
+    int rc = mx_statistics_add(&mel, r->mel, (size_t)(r->frames * r->recipe->bands));
     if (rc >= 0) rc = mx_statistics_add(&energy, r->energy, (size_t)r->frames);
     if (rc >= 0) rc = mx_statistics_add_positive(&pitch, r->pitch, (size_t)r->frames);
     if (rc < 0) return rc;
     printf("%s: %.2f s at %d Hz, %.2f s used\n", r->path, r->report.seconds, r->report.rate, r->report.seconds_used);
-    printf("  mel     %" PRId64 " frames of %d bands, mean %.2f, deviation %.2f\n", r->frames,
-           (int)mx_recipe_default.bands, mx_statistics_mean(&mel), mx_statistics_deviation(&mel));
+    printf("  mel     %" PRId64 " frames of %d bands, mean %.2f, deviation %.2f\n", r->frames, (int)r->recipe->bands,
+           mx_statistics_mean(&mel), mx_statistics_deviation(&mel));
     printf("  energy  mean %.2f, deviation %.2f\n", mx_statistics_mean(&energy), mx_statistics_deviation(&energy));
     printf("  pitch   %.0f %% voiced", 100.0 * (double)pitch.count / (double)(r->frames > 0 ? r->frames : 1));
     if (pitch.count > 0)
@@ -221,6 +225,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to look at");
     if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
     recording.path = operands->items[0];
+    recording.recipe = mx_recipe_find(values->recipe);
     MX_TRY(recording_open(&recording, values->device != NULL ? values->device : "cpu:0"));
     MX_TRY(tensors_write(&recording, values->output));
     if (values->png != NULL) MX_TRY(picture_write(&recording, values->png));
@@ -238,11 +243,13 @@ const struct mx_command mx_command_features = {
             .operands = "FILE",
             .operand_max = 1,
             .summary = "show the features that the network gets from a recording",
-            .description = "Reads a recording as training would (mono, 22,050 Hz, silence trimmed, level adjusted), "
-                           "computes mel, energy and pitch on a device and writes them as tensors: mel [frames, 80], "
-                           "energy [frames] and pitch [frames] in Hz, 0 where unvoiced, with one frame per 256 "
-                           "samples. A summary goes to standard output.\nThe picture shows the mel, with energy and "
-                           "pitch (65 to 500 Hz) below it and a line at each second.",
+            .description =
+                "Reads a recording as training would (mono, silence trimmed, level adjusted), "
+                "computes mel, energy and pitch on a device and writes them as tensors: mel [frames, bands], "
+                "energy [frames] and pitch [frames] in Hz, 0 where unvoiced. '--recipe' "
+                "decides about samples per second, frames and bands. A summary goes to standard output.\nThe picture "
+                "shows the mel, with energy and "
+                "pitch (65 to 500 Hz) below it and a line at each second.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -22,7 +22,7 @@
 
 struct values {
     struct mx_corpus_values corpus;
-    const char *output;
+    const char *output, *recipe;
     const char *cut_long, *cut_voice;
     bool features, allow_rejects, force;
 };
@@ -44,6 +44,7 @@ static const struct mx_option options[] = {
         struct values, cut_voice, "cut-voice", "VOICE", "the installed base voice",
         "Voice that finds the words of long recordings: an installed voice, or a run folder, checkpoint or "
         "voice file.")},
+    MX_RECIPE_OPTION(struct values),
     {MX_OPTION_FLAG(struct values, allow_rejects, "allow-rejects",
                     "Continue even if more than 5 % of the rows are rejected.")},
     {MX_OPTION_FLAG(struct values, force, "force", "Start over even if the file is up to date or partly written.")},
@@ -53,6 +54,7 @@ static const struct mx_example examples[] = {
     {"myxtts prepare my-corpus --output my-corpus.pack", "decodes and resamples all recordings into one file"},
     {"myxtts prepare my-corpus --output my-corpus.pack", "run again: reports that the file is up to date"},
     {"myxtts prepare my-corpus --output my-features.pack --features", "stores features instead of audio"},
+    {"myxtts prepare my-corpus -o wide.pack --recipe mx-mel-24k-100", "for a voice with 24,000 samples per second"},
 };
 
 /* ---- the report ---- */
@@ -101,6 +103,7 @@ static int wanted_read(const struct values *values, struct mx_prepare_options *w
 {
     int rc = 0;
     MX_TRY(mx_corpus_values_read(&values->corpus, &wanted->manifest, &wanted->row, &wanted->workers, lexicon));
+    wanted->row.audio.rate = mx_recipe_find(values->recipe)->rate;
     wanted->force = values->force;
     if (values->allow_rejects) wanted->rejects_max = 1.0;
 out:
@@ -147,7 +150,8 @@ static int run(const void *given, const struct mx_option_list *operands)
     wanted.file = values->output;
     MX_TRY(wanted_read(values, &wanted, &lexicon));
     if (values->features) {
-        MX_TRY(mx_feature_stage_create(wanted.workers, wanted.row.audio.seconds_max, &stage));
+        MX_TRY(mx_feature_stage_create(wanted.workers, mx_recipe_find(values->recipe), wanted.row.audio.seconds_max,
+                                       &stage));
         wanted.stage = mx_feature_stage_get(stage);
     }
     wanted.stop = mx_interrupt_watch(&interrupt, false);
@@ -174,7 +178,7 @@ const struct mx_command mx_command_prepare = {
             .summary = "pack a corpus into one file that training opens at once",
             .description =
                 "DIR is a corpus folder or its manifest file, in any format that 'myxtts check' reads. All cores "
-                "decode the recordings, resample them to 22,050 Hz, trim silence, adjust the level and turn the texts "
+                "decode the recordings, resample them, trim silence, adjust the level and turn the texts "
                 "into tokens. Recordings that are too long are cut at pauses into FILE.cut by a voice that finds the "
                 "words of "
                 "the text ('--cut-long'). Rows that cannot be used are counted by reason and listed in "

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/corpus_options.h"
 #include "cli/shared_options.h"
 #include "cli/sound_options.h"
 #include "corpus/audio.h"
@@ -22,7 +23,7 @@
 #define SECONDS_MAX 600
 
 struct values {
-    const char *vocoder, *output, *device;
+    const char *vocoder, *output, *device, *recipe;
     int64_t cpu_devices, seed, rounds, projections;
 };
 
@@ -35,6 +36,7 @@ static const struct mx_option options[] = {
      .letter = 'o'},
     MX_SOUND_OPTIONS(struct values, MX_SOUND_GRIFFIN_LIM, MX_SOUND_VOCODER_PROJECTIONS),
     MX_VOICE_OPTIONS_DEVICE(struct values),
+    MX_RECIPE_OPTION_OR(struct values, "that of the vocoder, or mx-mel-22k-80"),
     {MX_OPTION_INT(struct values, seed, "seed", "N", 0, INT64_MAX, "0",
                    "The same recording and seed give the same samples.")},
 };
@@ -47,6 +49,7 @@ static const struct mx_example examples[] = {
 
 /* Everything that is opened; see copy_close. */
 struct copy {
+    const struct mx_recipe *recipe;
     struct mx_place place;
     struct mx_place_vocoder vocoder;
     struct mx_audio_reader *reader;
@@ -70,6 +73,7 @@ static int recording_read(struct copy *c, const char *path, const float **sample
     int rc = 0;
     struct mx_audio_report report;
     struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
+    reading.rate = c->recipe->rate;
     reading.seconds_min = 0.05;
     reading.seconds_max = SECONDS_MAX;
     reading.trim_db = 0;
@@ -86,18 +90,20 @@ static int copy_write(struct copy *c, const struct values *values, enum mx_encod
                       size_t count, double gain)
 {
     int rc = 0;
-    const struct mx_extract_options room = {.samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
+    const struct mx_extract_options room = {
+        .recipe = c->recipe, .samples_max = (int64_t)count, .utterances_max = 1, .no_pitch = true};
     const int32_t offsets[] = {0, (int32_t)count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
     struct mx_sound_options options_of = MX_SOUND_OPTIONS_DEFAULT;
     struct mx_extract_features features;
     struct mx_sound_audio sound;
+    options_of.recipe = c->recipe;
     options_of.vocoder = c->vocoder.loaded ? &c->vocoder.config : NULL;
     options_of.parameters = mx_slice_at(c->vocoder.weights, 0);
     options_of.rounds = (int)values->rounds;
     options_of.projections = (int)values->projections;
     options_of.seed = (uint64_t)values->seed;
-    options_of.frames_max = mx_recipe_frames(&mx_recipe_default, (int64_t)count);
+    options_of.frames_max = mx_recipe_frames(c->recipe, (int64_t)count);
     options_of.utterances_max = 1;
     MX_TRY(mx_extract_create(c->place.device, &room, &c->extract));
     MX_TRY(mx_sound_create(c->place.device, c->place.stream, &options_of, &c->sound));
@@ -108,12 +114,11 @@ static int copy_write(struct copy *c, const struct values *values, enum mx_encod
     const uint64_t begin = mx_clock_ns();
     MX_TRY(mx_sound_make(c->sound, c->place.stream, features.mel, frames, 1, &sound));
     const double work = (double)(mx_clock_ns() - begin) / 1e9;
-    const double seconds = (double)sound.offsets[1] / mx_recipe_default.rate;
+    const double seconds = (double)sound.offsets[1] / c->recipe->rate;
     if (format == MX_ENCODE_WAV)
-        MX_TRY(
-            mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate, MX_WAV_PCM16));
+        MX_TRY(mx_wav_write(values->output, sound.audio, (size_t)sound.offsets[1], c->recipe->rate, MX_WAV_PCM16));
     else
-        MX_TRY(mx_encode_file(values->output, format, sound.audio, (size_t)sound.offsets[1], mx_recipe_default.rate));
+        MX_TRY(mx_encode_file(values->output, format, sound.audio, (size_t)sound.offsets[1], c->recipe->rate));
     mx_info("%s: %.2f s of sound in %d rounds and %d projections; real-time factor %.4f", values->output, seconds,
             mx_sound_rounds(c->sound), mx_sound_projections(c->sound), work / seconds);
 out:
@@ -133,9 +138,10 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to copy");
     if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
     MX_TRY(mx_command_sound_format(values->output, NULL, &format));
-    MX_TRY(recording_read(&copy, operands->items[0], &samples, &count, &gain));
     MX_TRY(mx_place_open(&copy.place, values->device, values->cpu_devices, "vocode"));
     MX_TRY(mx_place_vocoder_open(&copy.vocoder, &copy.place, values->vocoder, NULL));
+    copy.recipe = values->recipe != NULL || !copy.vocoder.loaded ? mx_recipe_find(values->recipe) : copy.vocoder.recipe;
+    MX_TRY(recording_read(&copy, operands->items[0], &samples, &count, &gain));
     MX_TRY(mx_command_rounds_check(copy.vocoder.loaded, values->rounds));
     MX_TRY(copy_write(&copy, values, format, samples, count, gain));
 out:
@@ -152,9 +158,9 @@ const struct mx_command mx_command_vocode = {
             .operand_max = 1,
             .summary = "make sound from the mel of a recording",
             .description =
-                "Copy synthesis, for listening and measuring: the recording becomes mel (mono, 22,050 Hz), and the mel "
+                "Copy synthesis, for listening and measuring: the recording becomes mel (mono), and the mel "
                 "becomes sound again as in 'myxtts synth'. The difference from the recording is what every voice loses "
-                "in this last step. Level and silence stay as they are; the end is cut to whole frames of 256 samples. "
+                "in this last step. Level and silence stay as they are; the end is cut to whole frames. "
                 "A recording may have 600 seconds. At the end the command prints the real-time factor: seconds of work "
                 "for a second of sound.",
             MX_PAGE_EXAMPLES(examples),

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "corpus/manifest.h"
 #include "corpus/row.h"
+#include "features/recipe.h"
 
 struct mx_corpus_values {
     const char *format, *language, *tokens, *lexicon, *decisions, *min_seconds, *max_seconds, *validation;
@@ -41,6 +42,14 @@ extern const char *const mx_tokens_names[];
         MX_OPTION_INT(object, corpus.workers, "workers", "N", 1, 256, "one per core",                                  \
                       "Number of rows read in parallel.")                                                              \
     }
+
+/* For commands whose struct `object` has a string recipe, which mx_recipe_find takes. */
+#define MX_RECIPE_OPTION_OR(object, usual)                                                                             \
+    {                                                                                                                  \
+        MX_OPTION_CHOICE(object, recipe, "recipe", "NAME", mx_recipe_names, usual,                                     \
+                         "Recipe of the features: samples per second and bands of the mel.")                           \
+    }
+#define MX_RECIPE_OPTION(object) MX_RECIPE_OPTION_OR(object, "mx-mel-22k-80")
 
 /* Copies the given options into those of manifest and rows; others stay unchanged. *workers is 0 for all cores. *lexicon
  * is that of the rows, NULL without one; the caller destroys it after the last use of the rows. */

@@ -47,9 +47,10 @@ int mx_eval_report_add(struct mx_eval_report *r, uint32_t utterance, const struc
     return 0;
 }
 
-static double seconds_of(uint64_t frames)
+static double seconds_of(const struct mx_eval_report *r, uint64_t frames)
 {
-    return (double)frames * mx_recipe_default.hop / mx_recipe_default.rate;
+    const struct mx_recipe *const recipe = mx_voice_recipe(r->voice);
+    return (double)frames * recipe->hop / recipe->rate;
 }
 
 static uint32_t looked_at(const struct mx_spoken_sums *sums)
@@ -64,10 +65,10 @@ static double pitch_of(const struct mx_spoken *one)
 
 /* ---- the table ---- */
 
-static void sums_print(const struct mx_spoken_sums *sums, const char *name)
+static void sums_print(const struct mx_eval_report *r, const struct mx_spoken_sums *sums, const char *name)
 {
     char plain[PLAIN_BYTES];
-    printf("  %10" PRIu32 " %9.1f", sums->spoken, seconds_of(sums->real));
+    printf("  %10" PRIu32 " %9.1f", sums->spoken, seconds_of(r, sums->real));
     if (sums->spoken > 0)
         printf(" %9.2f %8.1f %%", mx_spoken_mel_db(sums), 100 * mx_spoken_duration_error(sums));
     else
@@ -102,7 +103,7 @@ static void worst_print(const struct mx_eval_report *r)
     printf("The farthest from their recordings:\n");
     for (int i = 0; i < SHOWN && row != NULL; i++, row = worse_find(r, row)) {
         const struct mx_spoken *const s = &row->spoken;
-        printf("  %10s %9.1f %9.2f %8.1f %%", "", seconds_of((uint64_t)s->real), s->mel_db, 100 * s->duration_error);
+        printf("  %10s %9.1f %9.2f %8.1f %%", "", seconds_of(r, (uint64_t)s->real), s->mel_db, 100 * s->duration_error);
         if (s->voiced > 0)
             printf(" %10.2f", pitch_of(s));
         else
@@ -153,12 +154,12 @@ void mx_eval_report_print(const struct mx_eval_report *r)
            mx_checkpoint_state(r->voice->checkpoint)->step, r->path);
     if (r->vocoder != NULL) printf("Sound by %s is compared.\n", r->vocoder);
     printf("  %10s %9s %9s %10s %10s\n", "utterances", "seconds", "mel dB", "duration", "semitones");
-    sums_print(&r->all, "all");
+    sums_print(r, &r->all, "all");
     for (uint32_t i = 0; speakers > 1 && i < speakers; i++)
-        if (looked_at(&r->speakers[i]) > 0) sums_print(&r->speakers[i], mx_dataset_speaker(r->dataset, i));
+        if (looked_at(&r->speakers[i]) > 0) sums_print(r, &r->speakers[i], mx_dataset_speaker(r->dataset, i));
     for (int i = 0; languages > 1 && i < MX_LANGUAGE_COUNT; i++)
         if (looked_at(&r->languages[i]) > 0)
-            sums_print(&r->languages[i], mx_language_get((enum mx_language_id)i)->name);
+            sums_print(r, &r->languages[i], mx_language_get((enum mx_language_id)i)->name);
     worst_print(r);
     outcome_print(r, MX_SPOKEN_UNUSABLE, r->all.unusable, "Could not be used");
     outcome_print(r, MX_SPOKEN_TOO_LONG, r->all.too_long, "Would have become too long to be spoken");
@@ -173,13 +174,13 @@ static void json_number(cJSON *object, const char *name, bool there, double valu
                           failures);
 }
 
-static void sums_json(cJSON *object, const struct mx_spoken_sums *sums, int *failures)
+static void sums_json(cJSON *object, const struct mx_eval_report *r, const struct mx_spoken_sums *sums, int *failures)
 {
     const bool any = sums->spoken > 0;
     json_number(object, "spoken", true, sums->spoken, failures);
     json_number(object, "unusable", true, sums->unusable, failures);
     json_number(object, "too_long", true, sums->too_long, failures);
-    json_number(object, "seconds", true, seconds_of(sums->real), failures);
+    json_number(object, "seconds", true, seconds_of(r, sums->real), failures);
     json_number(object, "mel_db", any, mx_spoken_mel_db(sums), failures);
     json_number(object, "duration_error", any, mx_spoken_duration_error(sums), failures);
     json_number(object, "pitch_error_semitones", sums->voiced > 0, mx_spoken_pitch_error(sums), failures);
@@ -193,7 +194,7 @@ static void groups_json(cJSON *root, const struct mx_eval_report *r, int *failur
         if (looked_at(&r->speakers[i]) == 0) continue;
         cJSON *const object = mx_command_json_element(speakers, failures);
         mx_command_json_check(cJSON_AddStringToObject(object, "name", mx_dataset_speaker(r->dataset, i)), failures);
-        sums_json(object, &r->speakers[i], failures);
+        sums_json(object, r, &r->speakers[i], failures);
     }
     cJSON *const languages = cJSON_AddArrayToObject(root, "languages");
     mx_command_json_check(languages, failures);
@@ -202,7 +203,7 @@ static void groups_json(cJSON *root, const struct mx_eval_report *r, int *failur
         cJSON *const object = mx_command_json_element(languages, failures);
         mx_command_json_check(cJSON_AddStringToObject(object, "name", mx_language_get((enum mx_language_id)i)->code),
                               failures);
-        sums_json(object, &r->languages[i], failures);
+        sums_json(object, r, &r->languages[i], failures);
     }
 }
 
@@ -260,7 +261,7 @@ int mx_eval_report_json(const struct mx_eval_report *r, const char *path)
                           &failures);
     json_number(root, "elapsed_seconds", true, r->elapsed_seconds, &failures);
     json_number(root, "looked_at", true, r->count, &failures);
-    sums_json(root, &r->all, &failures);
+    sums_json(root, r, &r->all, &failures);
     groups_json(root, r, &failures);
     rows_json(root, r, &failures);
     left_out_json(root, r, &failures);

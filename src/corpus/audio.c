@@ -21,12 +21,12 @@
 #define CLIPPED_RUN   3     /* samples at full scale in a row that are clipping */
 
 struct mx_audio_reader {
-    float *samples; /* at MX_AUDIO_RATE */
+    float *samples;
     size_t count, capacity;
     double *levels; /* of windows */
     size_t level_capacity;
-    soxr_t resampler; /* for `rate`; NULL: none yet */
-    int rate;
+    soxr_t resampler;            /* NULL: none yet */
+    int from, to;                /* its rates, or those of what is being read if they are equal */
     struct mx_audio_file stream; /* handle NULL: none is open */
     bool stream_drained;         /* the last of it has come out of the resampler */
     int runs[CHANNELS_MAX];      /* length of the current run at full scale, negative below zero */
@@ -62,6 +62,7 @@ static int range_check(const char *what, double value, double least, double most
 int mx_audio_options_check(const struct mx_audio_options *options)
 {
     int rc = 0;
+    MX_TRY(range_check("the rate in Hz", options->rate, MX_AUDIO_RATE_MIN, MX_AUDIO_RATE_MAX));
     MX_TRY(range_check("the minimum duration in seconds", options->seconds_min, 0.05, 600));
     MX_TRY(range_check("the maximum duration in seconds", options->seconds_max, 0.05, 600));
     if (options->seconds_min >= options->seconds_max)
@@ -80,33 +81,35 @@ out:
 
 /* ---- resampling ---- */
 
-static int resampler_start(struct mx_audio_reader *reader, int rate)
+static int resampler_start(struct mx_audio_reader *reader, int from, int to)
 {
     soxr_error_t fault = NULL;
-    if (rate == MX_AUDIO_RATE) return 0;
-    if (reader->resampler != NULL && reader->rate == rate) {
+    const bool same = reader->from == from && reader->to == to;
+    reader->from = from;
+    reader->to = to;
+    if (from == to) return 0;
+    if (reader->resampler != NULL && same) {
         fault = soxr_clear(reader->resampler);
     } else {
         const soxr_io_spec_t io = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I);
         const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
         const soxr_runtime_spec_t runtime = soxr_runtime_spec(1);
         soxr_delete(reader->resampler);
-        reader->resampler = soxr_create(rate, MX_AUDIO_RATE, 1, &fault, &io, &quality, &runtime);
-        reader->rate = rate;
+        reader->resampler = soxr_create(from, to, 1, &fault, &io, &quality, &runtime);
     }
     if (fault == NULL && reader->resampler != NULL) return 0;
     soxr_delete(reader->resampler);
     reader->resampler = NULL;
-    return MX_FAIL(MX_ERR_INTERNAL, NULL, "the resampler cannot convert %d Hz to %d Hz: %s", rate, MX_AUDIO_RATE,
+    return MX_FAIL(MX_ERR_INTERNAL, NULL, "the resampler cannot convert %d Hz to %d Hz: %s", from, to,
                    fault == NULL ? "unknown reason" : fault);
 }
 
-/* Takes `count` samples at `rate`; input NULL: the end, what the filter still holds comes out. */
-static int samples_append(struct mx_audio_reader *reader, int rate, const float *input, size_t count)
+/* Takes `count` samples of the file; input NULL: the end, what the filter still holds comes out. */
+static int samples_append(struct mx_audio_reader *reader, const float *input, size_t count)
 {
     int rc = 0;
     size_t used = 0;
-    if (rate == MX_AUDIO_RATE) {
+    if (reader->from == reader->to) {
         MX_TRY(MX_GROW(reader->samples, reader->capacity, reader->count + count));
         if (count > 0) memcpy(reader->samples + reader->count, input, count * sizeof input[0]);
         reader->count += count;
@@ -114,7 +117,7 @@ static int samples_append(struct mx_audio_reader *reader, int rate, const float 
     }
     for (;;) {
         size_t taken = 0, made = 0;
-        const size_t room = 1024 + (size_t)((double)(count - used) * MX_AUDIO_RATE / rate);
+        const size_t room = 1024 + (size_t)((double)(count - used) * reader->to / reader->from);
         MX_TRY(MX_GROW(reader->samples, reader->capacity, reader->count + room));
         const soxr_error_t fault = soxr_process(reader->resampler, input == NULL ? NULL : input + used, count - used,
                                                 &taken, reader->samples + reader->count, room, &made);
@@ -226,7 +229,7 @@ static int decode(struct mx_audio_reader *reader, struct mx_audio_file *file, co
     const double limit = 2 * options->seconds_max;
     memset(reader->runs, 0, channels * sizeof reader->runs[0]);
     reader->count = 0;
-    MX_TRY(resampler_start(reader, rate));
+    MX_TRY(resampler_start(reader, rate, options->rate));
     for (;;) {
         const sf_count_t got = block_read(reader, file, block_frames);
         if (got <= 0) break;
@@ -254,10 +257,10 @@ static int decode(struct mx_audio_reader *reader, struct mx_audio_file *file, co
             goto out;
         }
         mix(reader, channels, frames);
-        MX_TRY(samples_append(reader, rate, reader->mono, frames));
+        MX_TRY(samples_append(reader, reader->mono, frames));
     }
     decoded_check(file, options, report);
-    if (report->reject == MX_REJECT_NONE) MX_TRY(samples_append(reader, rate, NULL, 0));
+    if (report->reject == MX_REJECT_NONE) MX_TRY(samples_append(reader, NULL, 0));
 out:
     return rc;
 }
@@ -276,7 +279,7 @@ static int file_take(struct mx_audio_reader *reader, struct mx_audio_file *file,
         mx_audio_refuse(report, MX_REJECT_TOO_SHORT, "it holds only %lld samples", (long long)report->frames);
         goto out;
     }
-    const size_t windows = reader->count / MX_AUDIO_WINDOW + 1;
+    const size_t windows = reader->count / mx_audio_window(options->rate) + 1;
     MX_TRY(MX_GROW(reader->levels, reader->level_capacity, windows));
     mx_audio_level(reader->samples, reader->count, reader->levels, options, &part, report);
 out:
@@ -329,7 +332,7 @@ const float *mx_audio_whole(const struct mx_audio_reader *reader, size_t *count)
 
 /* ---- in pieces ---- */
 
-int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, struct mx_audio_report *report)
+int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, int rate, struct mx_audio_report *report)
 {
     char quoted[256];
     mx_audio_stream_end(reader);
@@ -338,7 +341,7 @@ int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, stru
         return MX_FAIL(MX_ERR_DATA, mx_reject_text(report->reject), "%s: %s",
                        mx_string_quote(quoted, sizeof quoted, path), report->detail);
     reader->stream_drained = false;
-    return resampler_start(reader, reader->stream.info.samplerate);
+    return resampler_start(reader, reader->stream.info.samplerate, rate);
 }
 
 void mx_audio_stream_end(struct mx_audio_reader *reader)
@@ -373,10 +376,10 @@ int mx_audio_stream_next(struct mx_audio_reader *reader, const float **samples, 
         mix(reader, channels, frames);
         report->frames += (int64_t)frames;
         report->seconds = (double)report->frames / file->info.samplerate;
-        if (frames > 0) MX_TRY(samples_append(reader, file->info.samplerate, reader->mono, frames));
+        if (frames > 0) MX_TRY(samples_append(reader, reader->mono, frames));
         if (got > 0) continue;
         if (report->reject == MX_REJECT_NONE) decoded_check(file, &any, report);
-        MX_TRY(samples_append(reader, file->info.samplerate, NULL, 0));
+        MX_TRY(samples_append(reader, NULL, 0));
         reader->stream_drained = true;
     }
 out:
@@ -410,7 +413,7 @@ int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struc
     const double seconds = (double)file.info.frames / file.info.samplerate;
     sf_close(file.handle);
     if (file.info.frames > 0 && seconds >= options->seconds_min && seconds <= seconds_plain) {
-        *bound = (uint32_t)ceil(seconds * MX_AUDIO_RATE) + MARGIN;
+        *bound = (uint32_t)ceil(seconds * options->rate) + MARGIN;
         return 0;
     }
     const int rc = mx_audio_load(reader, path, options, &samples, &count, report);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Recordings: whatever libsndfile reads (WAV, FLAC, Ogg Vorbis, Opus, MP3 …) as mono samples at 22,050 Hz.
+ * Recordings: whatever libsndfile reads (WAV, FLAC, Ogg Vorbis, Opus, MP3 …) as mono samples at one rate.
  *
  * In this order: channels are averaged; samples are checked (finite, clipping) and resampled by soxr (HQ); the mean is
  * removed; silence at both ends is trimmed; the level is set. Windows of 10 ms whose level (RMS) is at most `trim_db`
@@ -23,14 +23,15 @@
 
 #include "corpus/reject.h"
 
-#define MX_AUDIO_RATE     22050  /* Hz, of everything after the reader */
-#define MX_AUDIO_RATE_MIN 4000   /* of files */
-#define MX_AUDIO_RATE_MAX 384000 /* of files */
+#define MX_AUDIO_RATE_DEFAULT 22050  /* Hz */
+#define MX_AUDIO_RATE_MIN     4000   /* of files */
+#define MX_AUDIO_RATE_MAX     384000 /* of files */
 
 /* Part of the hash of every corpus: raise it whenever the same file gives other samples. */
 #define MX_AUDIO_VERSION 1
 
 struct mx_audio_options {
+    int rate;                        /* Hz, of everything after the reader: that of the recipe of the features */
     double seconds_min, seconds_max; /* after trimming */
     double trim_db;                  /* how far below the loudest window silence begins; 0: no trimming */
     double margin_seconds;           /* silence kept at each end, if there is that much */
@@ -41,7 +42,8 @@ struct mx_audio_options {
 };
 
 #define MX_AUDIO_OPTIONS_DEFAULT                                                                                       \
-    ((struct mx_audio_options){.seconds_min = 0.4,                                                                     \
+    ((struct mx_audio_options){.rate = MX_AUDIO_RATE_DEFAULT,                                                          \
+                               .seconds_min = 0.4,                                                                     \
                                .seconds_max = 20.0,                                                                    \
                                .trim_db = 45.0,                                                                        \
                                .margin_seconds = 0.05,                                                                 \
@@ -93,11 +95,11 @@ const float *mx_audio_whole(const struct mx_audio_reader *reader, size_t *count)
 /* The factor that would bring a recording, loaded without levelling, to the usual level; peaks are not considered. */
 double mx_audio_usual_gain(const struct mx_audio_report *report);
 
-/* ---- long recordings, in pieces: mono at MX_AUDIO_RATE, neither trimmed nor levelled, whatever their length ---- */
+/* ---- long recordings, in pieces: mono, neither trimmed nor levelled, whatever their length ---- */
 
-/* Opens `path`. MX_ERR_DATA, with the report filled, for what cannot be read at all. Another load or stream of this
- * reader ends this one. */
-int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, struct mx_audio_report *report);
+/* Opens `path`; its samples will come at `rate`. MX_ERR_DATA, with the report filled, for what cannot be read at all.
+ * Another load or stream of this reader ends this one. */
+int mx_audio_stream_begin(struct mx_audio_reader *reader, const char *path, int rate, struct mx_audio_report *report);
 /* The next samples, valid until the next call; *count is 0 at the end. A file that is damaged in the middle ends there:
  * report->reject and report->detail then say so, and the samples before it are good. */
 int mx_audio_stream_next(struct mx_audio_reader *reader, const float **samples, size_t *count,

@@ -29,7 +29,11 @@ enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, 
 enum mx_reject mx_audio_wav_check(int fd, uint64_t size, struct mx_audio_report *report);
 
 /* ---- trimming and level (audio_level.c) ---- */
-#define MX_AUDIO_WINDOW 220 /* samples, 10 ms */
+/* Samples of a window of 10 ms. */
+static inline size_t mx_audio_window(int rate)
+{
+    return (size_t)rate / 100;
+}
 
 /* The largest absolute value of a sample; not finite if any sample is not. */
 float mx_audio_peak(const float *samples, size_t count);
@@ -40,7 +44,7 @@ struct mx_audio_part {
 };
 
 /* Removes the mean, finds the sound, judges the length and sets the level, all in place. levels has room for
- * count / MX_AUDIO_WINDOW + 1 values. */
+ * count / mx_audio_window(options->rate) + 1 values. */
 enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, const struct mx_audio_options *options,
                               struct mx_audio_part *part, struct mx_audio_report *report);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Trimming and levelling of one recording at 22,050 Hz; the rules are in audio.h.
+ * Trimming and levelling of one recording; the rules are in audio.h.
  */
 #include <math.h>
 #include <string.h>
@@ -68,16 +68,19 @@ struct sound {
 };
 
 /* count ≥ 1, and not all samples are 0. */
-static struct sound sound_find(const float *samples, size_t count, double *levels, double trim_db)
+static struct sound sound_find(const float *samples, size_t count, double *levels,
+                               const struct mx_audio_options *options)
 {
-    const size_t windows = (count + MX_AUDIO_WINDOW - 1) / MX_AUDIO_WINDOW;
+    const double trim_db = options->trim_db;
+    const size_t window = mx_audio_window(options->rate);
+    const size_t windows = (count + window - 1) / window;
     double loudest = 0, energy = 0;
     size_t first = windows, last = 0, sounding = 0; /* sounding: samples */
     for (size_t i = 0; i < windows; i++) {
-        const size_t begin = i * MX_AUDIO_WINDOW;
-        const size_t size = count - begin < MX_AUDIO_WINDOW ? count - begin : MX_AUDIO_WINDOW;
+        const size_t begin = i * window;
+        const size_t size = count - begin < window ? count - begin : window;
         /* A last window that is cut short counts with its full length: a single sample is no sound. */
-        levels[i] = energy_of(samples + begin, size) / MX_AUDIO_WINDOW;
+        levels[i] = energy_of(samples + begin, size) / (double)window;
         if (levels[i] > loudest) loudest = levels[i];
     }
     const double least = trim_db == 0 ? 0 : loudest * pow(10.0, -trim_db / 10.0);
@@ -85,24 +88,24 @@ static struct sound sound_find(const float *samples, size_t count, double *level
         if (levels[i] < least) continue;
         if (first == windows) first = i;
         last = i;
-        energy += levels[i] * MX_AUDIO_WINDOW;
-        sounding += i + 1 < windows ? MX_AUDIO_WINDOW : count - i * MX_AUDIO_WINDOW;
+        energy += levels[i] * (double)window;
+        sounding += i + 1 < windows ? window : count - i * window;
     }
-    const size_t end = (last + 1) * MX_AUDIO_WINDOW;
-    return (struct sound){first * MX_AUDIO_WINDOW, end < count ? end : count, sqrt(energy / (double)sounding)};
+    const size_t end = (last + 1) * window;
+    return (struct sound){first * window, end < count ? end : count, sqrt(energy / (double)sounding)};
 }
 
 enum mx_reject mx_audio_level(float *samples, size_t count, double *levels, const struct mx_audio_options *options,
                               struct mx_audio_part *part, struct mx_audio_report *report)
 {
-    const double rate = MX_AUDIO_RATE;
+    const double rate = options->rate;
     const float peak = centre(samples, count, &report->offset);
     if ((double)peak <= from_db(options->silent_db))
         return peak > 0
                    ? mx_audio_refuse(report, MX_REJECT_SILENT, "the loudest sample is at %.0f dB; at least %.0f dB",
                                      20 * log10((double)peak), options->silent_db)
                    : mx_audio_refuse(report, MX_REJECT_SILENT, "all samples are equal");
-    const struct sound sound = sound_find(samples, count, levels, options->trim_db);
+    const struct sound sound = sound_find(samples, count, levels, options);
     const size_t margin = (size_t)(options->margin_seconds * rate);
     const size_t from = sound.begin > margin ? sound.begin - margin : 0;
     const size_t to = count - sound.end > margin ? sound.end + margin : count;

@@ -37,7 +37,7 @@ out:
 /* Is a row of a packed file, which may have been prepared with other limits, as long as is wanted now? */
 static enum mx_reject length_judge(const struct mx_dataset *dataset, uint32_t samples)
 {
-    const double seconds = (double)samples / MX_AUDIO_RATE;
+    const double seconds = (double)samples / dataset->rate;
     if (seconds > dataset->seconds_max) return MX_REJECT_TOO_LONG;
     return seconds < dataset->seconds_min ? MX_REJECT_TOO_SHORT : MX_REJECT_NONE;
 }
@@ -83,11 +83,16 @@ static int metadata_read(struct mx_dataset *dataset)
     const cJSON *const validation = cJSON_GetObjectItemCaseSensitive(root, "validation");
     const char *const recipe = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe"));
     const char *const hash = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "recipe_hash"));
+    const char *const rate = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, "rate"));
+    int64_t hz = MX_AUDIO_RATE_DEFAULT;
     dataset->textless = cJSON_HasObjectItem(options, "texts");
-    if (recipe == NULL || hash == NULL || !cJSON_IsString(validation))
+    if (recipe == NULL || hash == NULL || !cJSON_IsString(validation) ||
+        (rate != NULL &&
+         (mx_string_parse_int64(rate, &hz) != MX_STRING_NUMBER || hz < MX_AUDIO_RATE_MIN || hz > MX_AUDIO_RATE_MAX)))
         MX_RAISE(MX_ERR_FORMAT, "make it again with 'myxtts prepare'",
                  "the metadata of the packed corpus is incomplete");
     dataset->listed = strcmp(validation->valuestring, "listed") == 0;
+    dataset->rate = (int)hz;
     dataset->recipe = mx_strdup(recipe);
     dataset->recipe_hash = mx_strdup(hash);
     if (dataset->recipe == NULL || dataset->recipe_hash == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -318,6 +323,7 @@ static int dataset_open(const struct mx_dataset_options *options, struct mx_data
     *out = NULL;
     if (dataset == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     pthread_mutex_init(&dataset->reject_lock, NULL);
+    dataset->rate = options->row.audio.rate;
     dataset->seconds_min = options->row.audio.seconds_min;
     dataset->seconds_max = options->row.audio.seconds_max;
     MX_TRY(mx_packed_detect(options->path, &packed));
@@ -431,6 +437,11 @@ enum mx_packed_kind mx_dataset_kind(const struct mx_dataset *dataset)
 const struct mx_packed_tensor *mx_dataset_tensor(const struct mx_dataset *dataset, uint32_t i)
 {
     return i < dataset->header.tensor_count ? &dataset->header.tensors[i] : NULL;
+}
+
+int mx_dataset_rate(const struct mx_dataset *dataset)
+{
+    return dataset->rate;
 }
 
 const char *mx_dataset_recipe(const struct mx_dataset *dataset)

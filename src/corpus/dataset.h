@@ -60,7 +60,7 @@ struct mx_dataset_options {
 struct mx_dataset_utterance {
     const char *id;
     uint32_t row;      /* of the manifest */
-    uint32_t samples;  /* at 22,050 Hz: exact from a packed file, an upper bound from a folder */
+    uint32_t samples;  /* exact from a packed file, an upper bound from a folder */
     uint32_t frames;   /* of features; 0 for audio */
     uint32_t tokens;   /* BOS and EOS included */
     uint32_t speaker;  /* index of mx_dataset_speaker */
@@ -101,6 +101,8 @@ const char *mx_dataset_speaker(const struct mx_dataset *dataset, uint32_t speake
 enum mx_packed_kind mx_dataset_kind(const struct mx_dataset *dataset);
 /* Tensor i of the kind features; NULL if there are fewer. */
 const struct mx_packed_tensor *mx_dataset_tensor(const struct mx_dataset *dataset, uint32_t i);
+/* Hz, of its samples and of those that its features were made from: that of the packed file or of the row options. */
+int mx_dataset_rate(const struct mx_dataset *dataset);
 /* Name and hash of the recipe of the features ("none" for audio). */
 const char *mx_dataset_recipe(const struct mx_dataset *dataset);
 const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset);

@@ -46,9 +46,14 @@ static int kinds_compare(const struct mx_dataset *dataset, const struct mx_datas
 {
     char quoted[300];
     const struct mx_packed_header *const a = &dataset->header, *const b = &held->header;
-    const bool same = a->kind == b->kind && strcmp(dataset->recipe_hash, held->recipe_hash) == 0 &&
-                      a->tensor_count == b->tensor_count && memcmp(a->tensors, b->tensors, sizeof a->tensors) == 0;
+    const bool same = a->kind == b->kind && dataset->rate == held->rate &&
+                      strcmp(dataset->recipe_hash, held->recipe_hash) == 0 && a->tensor_count == b->tensor_count &&
+                      memcmp(a->tensors, b->tensors, sizeof a->tensors) == 0;
     if (same) return 0;
+    if (dataset->rate != held->rate)
+        return MX_FAIL(MX_ERR_DATA, "prepare both with the same '--recipe'",
+                       "the validation rows %s have %d samples per second, but those of training have %d",
+                       mx_string_quote(quoted, sizeof quoted, path), held->rate, dataset->rate);
     return MX_FAIL(MX_ERR_DATA, "prepare both alike: with '--features', or without",
                    "the validation rows %s hold %s, but those of training hold %s",
                    mx_string_quote(quoted, sizeof quoted, path),

@@ -22,6 +22,7 @@ struct mx_dataset {
     const char **held_new;   /* … and the names of those that training does not have */
     uint32_t held_new_count;
     struct mx_vocabulary *vocabulary;
+    int rate; /* Hz */
     char *recipe, *recipe_hash;
     struct mx_packed_header header; /* kind and tensors of the records */
     struct mx_packed_file *packed;  /* the corpus, or the finished cache of a folder; or NULL */

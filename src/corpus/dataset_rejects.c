@@ -110,7 +110,7 @@ static char *packed_detail(const struct mx_dataset *dataset, uint32_t row, struc
     struct mx_packed_view view;
     const struct mx_packed_record *const record = mx_packed_record(dataset->packed, row);
     if (record->reject == MX_REJECT_NONE)
-        return mx_format("%.2f s; from %g to %g s are used", (double)record->samples / MX_AUDIO_RATE,
+        return mx_format("%.2f s; from %g to %g s are used", (double)record->samples / dataset->rate,
                          dataset->seconds_min, dataset->seconds_max);
     if (mx_packed_get(dataset->packed, row, buffer, &view) == 0) return mx_strdup(view.detail);
     mx_error_clear(); /* the list is worth more than one of its details */

@@ -89,7 +89,7 @@ static int options_fill(struct mx_pack_spec *plan)
     option_add(plan, "kind", "%s", plan->stage == NULL ? "audio" : "features");
     option_add(plan, "recipe", "%s", plan->stage == NULL ? "none" : plan->stage->recipe);
     option_add(plan, "recipe_hash", "%s", plan->stage == NULL ? "none" : plan->stage->recipe_hash);
-    option_add(plan, "rate", "%d", MX_AUDIO_RATE);
+    option_add(plan, "rate", "%d", audio->rate);
     option_add(plan, "audio_version", "%d", MX_AUDIO_VERSION);
     option_number(plan, "seconds_min", audio->seconds_min);
     option_number(plan, "seconds_max", audio->seconds_max);

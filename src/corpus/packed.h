@@ -109,7 +109,7 @@ struct mx_packed_record {
     uint32_t source, line;               /* where it stands in the manifest */
     uint32_t speaker;                    /* index in "speakers" of the metadata */
     uint32_t language;                   /* number in the vocabulary */
-    uint32_t samples;                    /* at 22,050 Hz, after trimming; 0 when rejected */
+    uint32_t samples;                    /* after trimming; 0 when rejected */
     uint32_t samples_bound;              /* upper bound from the recording's file, before trimming; 0: not usable */
     uint32_t frames;                     /* kind features; otherwise 0 */
     float scale;                         /* kind audio; otherwise 0 */

@@ -211,11 +211,11 @@ static void report_start(const struct mx_manifest *manifest, struct mx_prepare_r
     }
 }
 
-static void record_count(const struct mx_packed_record *record, struct mx_prepare_report *report)
+static void record_count(const struct mx_packed_record *record, int rate, struct mx_prepare_report *report)
 {
     if (record->reject == 0) {
         report->good++;
-        report->seconds += (double)record->samples / MX_AUDIO_RATE;
+        report->seconds += (double)record->samples / rate;
         return;
     }
     report->rejected++;
@@ -264,7 +264,7 @@ static int existing_compare(const struct mx_prepare_options *options, const stru
     report->tokens = mx_vocabulary_size(mx_packed_vocabulary(packed));
     report->bytes = mx_packed_header(packed)->file_bytes;
     for (uint32_t row = 0; row < mx_packed_header(packed)->record_count; row++)
-        record_count(mx_packed_record(packed, row), report);
+        record_count(mx_packed_record(packed, row), options->row.audio.rate, report);
 out:
     mx_packed_close(packed);
     return rc;
@@ -304,7 +304,7 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
     MX_TRY(rows_pack(options, plan, writer, report->workers, rows));
     for (uint32_t row = 0; row < rows; row++) {
         struct mx_packed_record head;
-        if (mx_packed_writer_head(writer, row, &head)) record_count(&head, report);
+        if (mx_packed_writer_head(writer, row, &head)) record_count(&head, options->row.audio.rate, report);
     }
     MX_TRY(rejects_write(manifest, writer, report->rejected, options->file));
     MX_TRY(rejects_judge(options, report));

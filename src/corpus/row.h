@@ -54,7 +54,7 @@ struct mx_row {
     enum mx_reject reject;
     char detail[192]; /* why, in words with numbers; "" for a good row */
     struct mx_audio_report audio;
-    const float *samples; /* at MX_AUDIO_RATE, trimmed and levelled; NULL unless the row is good */
+    const float *samples; /* at the rate of the options, trimmed and levelled; NULL unless the row is good */
     size_t sample_count;
     const float *whole; /* the recording that `samples` lie in, with its silence; only they are levelled: divide them by
                            audio.gain to have it as it was (without its mean, audio.offset). NULL unless the row is good */

@@ -21,11 +21,11 @@ static int whole_write(struct mx_cut_job *job, const struct mx_utterance *u)
     if (r->damage[0] != '\0') MX_RAISE(MX_ERR_DATA, "record it again or remove the row", "%s: %s", r->path, r->damage);
     const struct mx_cut_folder_row row = {.samples = job->sound.samples,
                                           .count = (size_t)r->samples,
-                                          .rate = mx_recipe_default.rate,
+                                          .rate = job->sound.recipe->rate,
                                           .text = u->text,
                                           .text_length = strlen(u->text),
                                           .file = u->audio,
-                                          .end = mx_cut_seconds(r->samples),
+                                          .end = mx_cut_sound_seconds(&job->sound, r->samples),
                                           .speaker = job->speaker,
                                           .language = job->language,
                                           .whole = true};
@@ -42,7 +42,7 @@ out:
 static bool is_short(const struct mx_cut_job *job, const struct mx_utterance *u)
 {
     const struct mx_cut_recording *const r = &job->sound.recordings[0];
-    if (mx_cut_seconds(r->samples) > MX_CUT_ROW_MOST + ROW_MARGIN) return false;
+    if (mx_cut_sound_seconds(&job->sound, r->samples) > MX_CUT_ROW_MOST + ROW_MARGIN) return false;
     return r->damage[0] == '\0' || mx_audio_promised(u->audio) <= MX_CUT_ROW_MOST;
 }
 
@@ -50,7 +50,7 @@ static int utterance_cut(struct mx_cut_job *job, const struct mx_utterance *u, i
 {
     int language, rc = 0;
     MX_TRY(mx_cut_job_language(job, of_all, u, &language));
-    MX_TRY(mx_cut_sound_read(&job->sound, &u->audio, 1, job->folder.path, job->stop));
+    MX_TRY(mx_cut_sound_read(&job->sound, mx_voice_recipe(job->voice), &u->audio, 1, job->folder.path, job->stop));
     if (is_short(job, u)) return whole_write(job, u);
     MX_TRY(mx_cut_job_utterance(job, u, language));
 out:

@@ -5,7 +5,7 @@
  *     metadata.csv   id|text, or id|speaker|text if the rows of a manifest name several speakers, or with the header
  *                    audio_file|text|speaker_name|language if a row of a manifest names its language: the text of a row
  *                    is a part of the given text, with one blank for any run of blanks
- *     wavs/ID.wav    mono, 16 bits, 22,050 Hz
+ *     wavs/ID.wav    mono, 16 bits, at the rate of the voice
  *     cut.tsv        row, file, begin, end (seconds in that file), score, after a line that names the columns
  *     left_out.tsv   file, begin, end, reason, text: words that are in no row, and sound that is in no word
  *

@@ -70,7 +70,7 @@ static size_t quiet_collect(const struct mx_cut_sound *s, size_t bands, float *r
         const int64_t step = pass == 0 ? 1 : count / QUIET_FRAMES + 1;
         int64_t seen = 0;
         for (int64_t f = 0; f < s->frames; f++) {
-            if ((double)mx_cut_sound_level(s, f * mx_recipe_default.hop) > most) continue;
+            if ((double)mx_cut_sound_level(s, f * s->recipe->hop) > most) continue;
             if (pass == 1 && seen % step == 0 && taken < QUIET_FRAMES)
                 memcpy(rows + taken++ * bands, s->mel + (size_t)f * bands, bands * sizeof *rows);
             seen++;
@@ -84,7 +84,7 @@ static size_t quiet_collect(const struct mx_cut_sound *s, size_t bands, float *r
 static int frames_score(struct mx_cut_fit *fit, const float *codes)
 {
     const struct mx_cut_sound *const s = fit->sound;
-    const size_t bands = (size_t)mx_recipe_default.bands;
+    const size_t bands = (size_t)fit->sound->recipe->bands;
     float *const scores = mx_alloc((size_t)CHUNK * (CODES + QUIETS), sizeof *scores);
     int rc = 0;
     if (scores == NULL) return MX_ERR_NO_MEMORY;
@@ -108,7 +108,7 @@ out:
 
 static int codes_compute(struct mx_cut_fit *fit)
 {
-    const size_t bands = (size_t)mx_recipe_default.bands;
+    const size_t bands = (size_t)fit->sound->recipe->bands;
     float *const rows = mx_alloc(QUIET_FRAMES * bands, sizeof *rows);
     float *const codes = mx_alloc((CODES + QUIETS) * bands, sizeof *codes);
     size_t count;
@@ -120,7 +120,7 @@ static int codes_compute(struct mx_cut_fit *fit)
     if (count == 0) { /* nothing in it is quiet: as quiet as can be */
         const struct mx_normaliser *const n = &mx_checkpoint_state(fit->voice->checkpoint)->normaliser;
         for (size_t b = 0; b < bands; b++)
-            rows[b] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
+            rows[b] = (float)((log((double)fit->sound->recipe->floor) - n->mel_mean) / n->mel_deviation);
         count = 1;
     }
     MX_TRY(mx_cut_means_whiten(fit->means, rows, count));
@@ -198,7 +198,7 @@ void mx_cut_fit_destroy(struct mx_cut_fit *fit)
 static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_cut_block *b)
 {
     const int32_t width = b->column_end - b->column_begin;
-    const double second = (double)mx_recipe_default.rate / mx_recipe_default.hop;
+    const double second = (double)fit->sound->recipe->rate / fit->sound->recipe->hop;
     for (int32_t w = b->word_begin; w < b->word_end; w++) {
         const struct mx_cut_part *const part = &fit->parts[fit->text->words[w].part];
         if (part->until <= 0) continue;
@@ -215,7 +215,7 @@ static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_cut_bloc
 static int block_score(void *context, const struct mx_cut_block *b)
 {
     struct mx_cut_fit *const fit = context;
-    const size_t bands = (size_t)mx_recipe_default.bands;
+    const size_t bands = (size_t)fit->sound->recipe->bands;
     const int32_t width = b->column_end - b->column_begin, gaps = b->word_end - b->word_begin + 1;
     int rc = 0;
     if (width > 0)
@@ -238,7 +238,7 @@ static int block_score(void *context, const struct mx_cut_block *b)
     anchors_apply(fit, b);
     if (fit->stop != NULL && atomic_load(fit->stop))
         MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while words were found");
-    const uint64_t done = (uint64_t)((b->frame + b->frames) * mx_recipe_default.hop / mx_recipe_default.rate);
+    const uint64_t done = (uint64_t)((b->frame + b->frames) * fit->sound->recipe->hop / fit->sound->recipe->rate);
     mx_progress_add(fit->progress, done - fit->reported);
     fit->reported = done;
 out:
@@ -248,7 +248,7 @@ out:
 static void frame_visit(void *context, int64_t frame, int32_t word, int32_t column)
 {
     struct mx_cut_fit *const fit = context;
-    const size_t bands = (size_t)mx_recipe_default.bands;
+    const size_t bands = (size_t)fit->sound->recipe->bands;
     const float score = mx_cut_means_frame(fit->means, fit->sound->mel + (size_t)frame * bands, column);
     fit->sums[word] += (double)(score - fit->other[frame]);
     fit->counts[word]++;
@@ -271,7 +271,7 @@ static int search_run(struct mx_cut_fit *fit, const int32_t *from, const int32_t
     const struct mx_cut_scorer scorer = {.score = block_score, .context = fit, .visit = frame_visit};
     const struct mx_progress_options line = {.title = from == NULL ? "Finding words" : "Finding words again",
                                              .unit = "s",
-                                             .total = (uint64_t)(fit->sound->sample_count / mx_recipe_default.rate),
+                                             .total = (uint64_t)(fit->sound->sample_count / fit->sound->recipe->rate),
                                              .delay_ns = PROGRESS_NS};
     int rc = 0;
     fit->reported = 0;
@@ -333,7 +333,7 @@ static int columns_believe(struct mx_cut_fit *fit, int64_t *believed)
 static int usual_learn(struct mx_cut_fit *fit, int64_t believed)
 {
     const struct mx_cut_sound *const s = fit->sound;
-    const size_t bands = (size_t)mx_recipe_default.bands;
+    const size_t bands = (size_t)fit->sound->recipe->bands;
     double gains = 0, distances = 0;
     int rc = 0;
     for (int64_t f = 0; f < s->frames; f += CHUNK) {

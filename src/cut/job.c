@@ -38,11 +38,6 @@ void mx_cut_job_release(struct mx_cut_job *w)
     mx_cut_script_release(&w->script);
 }
 
-double mx_cut_seconds(int64_t samples)
-{
-    return (double)samples / mx_recipe_default.rate;
-}
-
 /* ---- log ---- */
 
 static void text_log(const struct mx_cut_job *w)
@@ -73,7 +68,7 @@ static void sound_log(const struct mx_cut_job *w)
 static const char *place_of(const struct mx_cut_job *w, int64_t sample, double *seconds)
 {
     const struct mx_cut_recording *const r = &w->sound.recordings[mx_cut_sound_find(&w->sound, sample)];
-    *seconds = mx_cut_seconds(sample - r->begin);
+    *seconds = mx_cut_sound_seconds(&w->sound, sample - r->begin);
     return r->path;
 }
 
@@ -105,7 +100,7 @@ static int left_write(struct mx_cut_job *w, int32_t first, int32_t last, const c
     while (heard < last && w->heard[heard].begin < 0) heard++;
     if (heard < last) {
         const char *const file = place_of(w, w->heard[heard].begin, &begin);
-        end = begin + mx_cut_seconds(w->heard[last - 1].end - w->heard[heard].begin);
+        end = begin + mx_cut_sound_seconds(&w->sound, w->heard[last - 1].end - w->heard[heard].begin);
         return mx_cut_folder_left(&w->folder, file, begin, end, reason, text, length);
     }
     for (heard = first; heard > 0 && w->heard[heard - 1].begin < 0; heard--) {
@@ -120,7 +115,7 @@ static int lists_write(struct mx_cut_job *w)
                                           [MX_CUT_LEFT_BROKEN] = "the text does not fit the sound",
                                           [MX_CUT_LEFT_NO_PAUSE] = "no pause to cut at",
                                           [MX_CUT_LEFT_SHORT] = "shorter than a row"};
-    const int64_t hop = mx_recipe_default.hop;
+    const int64_t hop = w->sound.recipe->hop;
     int rc = 0;
     for (size_t i = 0; i < w->rows.left_count; i++) {
         const struct mx_cut_left *const left = &w->rows.left[i];
@@ -129,11 +124,11 @@ static int lists_write(struct mx_cut_job *w)
     for (size_t i = 0; i < w->path.other_count; i++) {
         const int64_t begin = w->path.other[i].begin * hop, end = w->path.other[i].end * hop;
         double from;
-        w->report.seconds_other += mx_cut_seconds(end - begin);
-        if (mx_cut_seconds(end - begin) < OTHER_LEAST) continue;
+        w->report.seconds_other += mx_cut_sound_seconds(&w->sound, end - begin);
+        if (mx_cut_sound_seconds(&w->sound, end - begin) < OTHER_LEAST) continue;
         const char *const file = place_of(w, begin, &from);
-        MX_TRY(
-            mx_cut_folder_left(&w->folder, file, from, from + mx_cut_seconds(end - begin), "not in the text", "", 0));
+        MX_TRY(mx_cut_folder_left(&w->folder, file, from, from + mx_cut_sound_seconds(&w->sound, end - begin),
+                                  "not in the text", "", 0));
     }
 out:
     return rc;
@@ -149,17 +144,17 @@ static int row_write(struct mx_cut_job *w, const struct mx_cut_row *row)
                                     .speaker = w->speaker,
                                     .language = w->language,
                                     .count = (size_t)(end - begin),
-                                    .rate = mx_recipe_default.rate,
+                                    .rate = s->recipe->rate,
                                     .file = r->path,
-                                    .begin = mx_cut_seconds(begin - r->begin),
-                                    .end = mx_cut_seconds(end - r->begin),
+                                    .begin = mx_cut_sound_seconds(&w->sound, begin - r->begin),
+                                    .end = mx_cut_sound_seconds(&w->sound, end - r->begin),
                                     .score = row_score(w, row->first, row->last)};
     out.text = text_of(w, row->first, row->last, &out.text_length);
     if (out.score < w->score_least) {
         w->report.words_unfit += row->last - row->first;
         return left_write(w, row->first, row->last, "the text does not fit the sound");
     }
-    w->report.seconds_rows += mx_cut_seconds(end - begin);
+    w->report.seconds_rows += mx_cut_sound_seconds(&w->sound, end - begin);
     w->report.words_rows += row->last - row->first;
     return mx_cut_folder_row(&w->folder, &out);
 }
@@ -258,7 +253,8 @@ static int job_align(struct mx_cut_job *w, const char *const *sounds, size_t cou
     MX_TRY(mx_cut_text_read(w->script.source, w->script.parts, w->script.part_count, language, w->voice->vocabulary,
                             &w->text));
     text_log(w);
-    if (w->sound.count == 0) MX_TRY(mx_cut_sound_read(&w->sound, sounds, count, w->folder.path, w->stop));
+    if (w->sound.count == 0)
+        MX_TRY(mx_cut_sound_read(&w->sound, mx_voice_recipe(w->voice), sounds, count, w->folder.path, w->stop));
     sound_log(w);
     MX_TRY(mx_cut_sound_mel(&w->sound, w->voice->place.device, w->voice->place.stream,
                             &mx_checkpoint_state(w->voice->checkpoint)->normaliser, w->folder.path, w->stop));
@@ -275,8 +271,8 @@ static int words_doubt(struct mx_cut_job *w)
     const struct mx_cut_doubt doubt = {.text = &w->text,
                                        .heard = w->heard,
                                        .scores = scores,
-                                       .rate = mx_recipe_default.rate,
-                                       .hop = mx_recipe_default.hop};
+                                       .rate = w->sound.recipe->rate,
+                                       .hop = w->sound.recipe->hop};
     int rc = 0;
     if (scores == NULL) return MX_ERR_NO_MEMORY;
     for (int32_t i = 0; i < w->text.word_count; i++) scores[i] = mx_cut_fit_score(w->fit, i);
@@ -297,10 +293,10 @@ int mx_cut_job_run(struct mx_cut_job *w, const char *const *sounds, size_t count
     if (w->heard == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     mx_cut_pauses_find(&w->sound, &w->text, &w->path, w->heard);
     MX_TRY(words_doubt(w));
-    MX_TRY(mx_cut_rows_build(w->heard, w->text.word_count, mx_recipe_default.rate, w->row_most, &w->rows));
+    MX_TRY(mx_cut_rows_build(w->heard, w->text.word_count, w->sound.recipe->rate, w->row_most, &w->rows));
     MX_TRY(found_check(w));
     MX_TRY(scores_judge(w));
-    r->seconds += mx_cut_seconds(w->sound.sample_count);
+    r->seconds += mx_cut_sound_seconds(&w->sound, w->sound.sample_count);
     r->words += w->text.word_count;
     for (int32_t i = 0; i < w->text.word_count; i++) r->words_missing += w->path.begin[i] < 0;
     MX_TRY(rows_write(w));

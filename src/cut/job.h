@@ -36,8 +36,6 @@ struct mx_cut_job {
     double score_least; /* of a row that is written */
 };
 
-double mx_cut_seconds(int64_t samples);
-
 /* Cuts the recordings, unless `sound` is read already, by the text of `script`. MX_ERR_DATA if they have
  * nothing in common; then no row is written. */
 int mx_cut_job_run(struct mx_cut_job *job, const char *const *sounds, size_t count, int language);

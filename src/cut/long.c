@@ -175,7 +175,7 @@ static int row_cut(struct work *w, struct mx_cut_job *job, const struct mx_utter
         MX_RAISE(MX_ERR_DATA, "check its text", "no part of it has a text that fits it, between two pauses");
     w->report->cut++;
     mx_info("%s is cut into %zu rows, %.1f of its %.1f s", u->id, job->folder.rows - before,
-            job->report.seconds_rows - seconds, mx_cut_seconds(job->sound.sample_count));
+            job->report.seconds_rows - seconds, mx_cut_sound_seconds(&job->sound, job->sound.sample_count));
 out:
     mx_cut_job_release(job);
     return rc;
@@ -214,6 +214,10 @@ static int voice_open(struct work *w, struct mx_voice **voice)
     const struct mx_cut_long_options *const o = w->options;
     const struct mx_voice_options how = {.size = sizeof how, .device = "cpu:0"};
     const int rc = mx_voice_open(o->voice != NULL ? o->voice : MX_INSTALLED_BASE, &how, voice);
+    if (rc == 0 && o->audio.rate > mx_voice_rate(*voice))
+        mx_warn("rows that are too long are cut by a voice with %d samples per second: they have no sound above %d Hz; "
+                "'--cut-voice' with a voice of the same recipe keeps it",
+                mx_voice_rate(*voice), mx_voice_rate(*voice) / 2);
     if (rc == 0 || o->voice != NULL || rc == MX_ERR_NO_MEMORY || rc == MX_ERR_INTERRUPTED) return rc;
     mx_warn("%" PRIu32 " rows are longer than %g s and are left out: there is no voice to cut them with (%s)",
             w->report->rows, o->audio.seconds_max, mx_error_last()->message);

@@ -40,9 +40,9 @@ struct mx_cut_means {
     int64_t mel_room, score_room;   /* floats */
 };
 
-static size_t bands(void)
+static size_t bands(const struct mx_cut_means *m)
 {
-    return (size_t)mx_recipe_default.bands;
+    return (size_t)mx_voice_recipe(m->voice)->bands;
 }
 
 /* ---- tables ---- */
@@ -60,16 +60,16 @@ static void table_release(struct table *table)
 static int table_build(struct mx_cut_means *m, struct table *table, const float *rows, int32_t count)
 {
     struct mx_device *const device = m->voice->place.device;
-    const size_t bytes = (size_t)count * bands() * sizeof *rows, bias_bytes = (size_t)count * sizeof *rows;
+    const size_t bytes = (size_t)count * bands(m) * sizeof *rows, bias_bytes = (size_t)count * sizeof *rows;
     int rc = 0;
     table_release(table);
-    table->host_rows = mx_alloc((size_t)count * bands(), sizeof *rows);
+    table->host_rows = mx_alloc((size_t)count * bands(m), sizeof *rows);
     table->host_bias = mx_alloc((size_t)count, sizeof *rows);
     if (table->host_rows == NULL || table->host_bias == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int32_t i = 0; i < count; i++) {
         double sum = 0;
-        for (size_t b = 0; b < bands(); b++) {
-            const double value = (double)rows[(size_t)i * bands() + b];
+        for (size_t b = 0; b < bands(m); b++) {
+            const double value = (double)rows[(size_t)i * bands(m) + b];
             sum += value * value;
         }
         table->host_bias[i] = (float)(-0.5 * sum);
@@ -89,7 +89,7 @@ out:
 static int tokens_build(struct mx_cut_means *m)
 {
     const size_t count = (size_t)m->text->token_count;
-    float *const rows = mx_alloc(count * bands(), sizeof *rows);
+    float *const rows = mx_alloc(count * bands(m), sizeof *rows);
     if (rows == NULL) return MX_ERR_NO_MEMORY;
     mx_cut_metric_whiten(&m->metric, m->means, count, rows);
     const int rc = table_build(m, &m->tokens, rows, m->text->token_count);
@@ -114,16 +114,16 @@ static int product(struct mx_cut_means *m, const struct table *table, const floa
 {
     const int64_t n = end - begin;
     int rc = 0;
-    MX_TRY(operand_reserve(m, &m->mel, &m->mel_room, (int64_t)frames * (int64_t)bands()));
+    MX_TRY(operand_reserve(m, &m->mel, &m->mel_room, (int64_t)frames * (int64_t)bands(m)));
     MX_TRY(operand_reserve(m, &m->scores, &m->score_room, (int64_t)frames * n));
-    MX_TRY(mx_copy_upload(m->stream, mx_slice_at(m->mel, 0), mel, (size_t)frames * bands() * sizeof *mel));
+    MX_TRY(mx_copy_upload(m->stream, mx_slice_at(m->mel, 0), mel, (size_t)frames * bands(m) * sizeof *mel));
     MX_TRY(mx_matmul(m->stream, &(struct mx_matmul_args){
                                     .a = mx_slice_at(m->mel, 0),
-                                    .b = mx_slice_at(table->rows, (size_t)begin * bands() * sizeof *mel),
+                                    .b = mx_slice_at(table->rows, (size_t)begin * bands(m) * sizeof *mel),
                                     .c = mx_slice_at(m->scores, 0),
                                     .m = frames,
                                     .n = n,
-                                    .k = (int64_t)bands(),
+                                    .k = (int64_t)bands(m),
                                     .transpose_b = true,
                                     .epilogue = {.bias = mx_slice_at(table->bias, (size_t)begin * sizeof(float))}}));
     MX_TRY(mx_copy_download(m->stream, out, mx_slice_at(m->scores, 0), (size_t)frames * (size_t)n * sizeof *out));
@@ -150,14 +150,14 @@ int mx_cut_means_score_codes(struct mx_cut_means *m, const float *mel, int32_t f
 float mx_cut_means_frame(const struct mx_cut_means *m, const float *mel, int32_t token)
 {
     return m->tokens.host_bias[token] +
-           mx_cut_code_product(mel, m->tokens.host_rows + (size_t)token * bands(), (int32_t)bands());
+           mx_cut_code_product(mel, m->tokens.host_rows + (size_t)token * bands(m), (int32_t)bands(m));
 }
 
 int mx_cut_means_whiten(const struct mx_cut_means *m, float *rows, size_t count)
 {
-    float *const copy = mx_alloc(count * bands(), sizeof *copy);
+    float *const copy = mx_alloc(count * bands(m), sizeof *copy);
     if (copy == NULL) return MX_ERR_NO_MEMORY;
-    memcpy(copy, rows, count * bands() * sizeof *copy);
+    memcpy(copy, rows, count * bands(m) * sizeof *copy);
     mx_cut_metric_whiten(&m->metric, copy, count, rows);
     mx_free(copy);
     return 0;
@@ -165,12 +165,12 @@ int mx_cut_means_whiten(const struct mx_cut_means *m, float *rows, size_t count)
 
 int mx_cut_means_squares(const struct mx_cut_means *m, const float *mel, int32_t frames, float *out)
 {
-    float *const rows = mx_alloc((size_t)frames * bands(), sizeof *rows);
+    float *const rows = mx_alloc((size_t)frames * bands(m), sizeof *rows);
     if (rows == NULL) return MX_ERR_NO_MEMORY;
     mx_cut_metric_whiten(&m->metric, mel, (size_t)frames, rows);
     for (int32_t i = 0; i < frames; i++) {
-        const float *const row = rows + (size_t)i * bands();
-        out[i] = 0.5f * mx_cut_code_product(row, row, (int32_t)bands());
+        const float *const row = rows + (size_t)i * bands(m);
+        out[i] = 0.5f * mx_cut_code_product(row, row, (int32_t)bands(m));
     }
     mx_free(rows);
     return 0;
@@ -180,7 +180,7 @@ size_t mx_cut_means_sample(const struct mx_cut_means *m, float *rows, size_t roo
 {
     const size_t all = (size_t)m->text->token_count, count = all < room ? all : room;
     for (size_t i = 0; i < count; i++)
-        mx_cut_metric_whiten(&m->metric, m->means + i * all / count * bands(), 1, rows + i * bands());
+        mx_cut_metric_whiten(&m->metric, m->means + i * all / count * bands(m), 1, rows + i * bands(m));
     return count;
 }
 
@@ -189,7 +189,7 @@ size_t mx_cut_means_sample(const struct mx_cut_means *m, float *rows, size_t roo
 /* Learns the metric from the differences that remain, of some of the frames, evenly spread. */
 static int metric_learn(struct mx_cut_means *m, const struct mx_cut_sound *s, const int32_t *columns)
 {
-    const size_t count = bands();
+    const size_t count = bands(m);
     double *const products = mx_alloc((count + 1) * count, sizeof *products), *const own = products + count * count;
     int64_t found = 0, seen = 0, frames = 0;
     if (products == NULL) return MX_ERR_NO_MEMORY;
@@ -212,11 +212,11 @@ int mx_cut_means_adapt(struct mx_cut_means *m, const struct mx_cut_sound *s, con
 {
     struct mx_cut_adapt adapt = {0};
     int rc = 0;
-    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(m->voice->vocabulary), bands()));
+    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(m->voice->vocabulary), bands(m)));
     for (int64_t f = 0; f < s->frames; f++)
         if (columns[f] >= 0)
-            mx_cut_adapt_add(&adapt, m->text->tokens[columns[f]], s->mel + (size_t)f * bands(),
-                             m->means + (size_t)columns[f] * bands());
+            mx_cut_adapt_add(&adapt, m->text->tokens[columns[f]], s->mel + (size_t)f * bands(m),
+                             m->means + (size_t)columns[f] * bands(m));
     mx_cut_adapt_move(&adapt, m->text->tokens, m->text->token_count, m->means);
     MX_TRY(metric_learn(m, s, columns));
     MX_TRY(tokens_build(m));
@@ -235,7 +235,7 @@ static int64_t part_choose(const struct mx_cut_sound *s, int64_t begin, int64_t 
     for (int64_t at = begin; at + length <= end; at += step) {
         int64_t loud = 0;
         for (int64_t f = at; f < at + length; f += 4)
-            loud += (double)mx_cut_sound_level(s, f * mx_recipe_default.hop) > s->speech / 30;
+            loud += (double)mx_cut_sound_level(s, f * s->recipe->hop) > s->speech / 30;
         if (loud <= most) continue;
         most = loud;
         best = at;
@@ -255,8 +255,9 @@ static int vector_compute(struct mx_cut_means *m, const struct mx_cut_sound *sou
         const int64_t begin = sound->frames * i / REFERENCES, end = sound->frames * (i + 1) / REFERENCES;
         int64_t at = part_choose(sound, begin, end, length);
         if (at + length > sound->frames) at = sound->frames - length;
-        hearings[i] = (struct mx_cut_clip){
-            .mel = sound->mel + (size_t)at * bands(), .frames = (int32_t)length, .vector = vectors + (size_t)i * width};
+        hearings[i] = (struct mx_cut_clip){.mel = sound->mel + (size_t)at * bands(m),
+                                           .frames = (int32_t)length,
+                                           .vector = vectors + (size_t)i * width};
     }
     MX_TRY(mx_cut_encoder_listen(m->encoder, hearings, REFERENCES));
     for (int i = 0; i < REFERENCES; i++)
@@ -289,7 +290,7 @@ static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const flo
                                               .count = unit->last - unit->first,
                                               .language = t->language_number,
                                               .vector = vector,
-                                              .means = m->means + (size_t)unit->first * bands()};
+                                              .means = m->means + (size_t)unit->first * bands(m)};
     }
     return count;
 }
@@ -298,12 +299,12 @@ static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const flo
  * frame of the speech in the sound. Not by the whole difference, since every token counts once, whatever its duration. */
 static int means_shift(struct mx_cut_means *m, const struct mx_cut_sound *s)
 {
-    const size_t count = bands();
+    const size_t count = bands(m);
     double *const by = mx_alloc(2 * count, sizeof *by), *const heard = by + count;
     int64_t frames = 0, tokens = 0;
     if (by == NULL) return MX_ERR_NO_MEMORY;
     for (int64_t f = 0; f < s->frames; f++) {
-        if ((double)mx_cut_sound_level(s, f * mx_recipe_default.hop) <= s->speech / 30) continue;
+        if ((double)mx_cut_sound_level(s, f * s->recipe->hop) <= s->speech / 30) continue;
         for (size_t b = 0; b < count; b++) heard[b] += (double)s->mel[(size_t)f * count + b];
         frames++;
     }
@@ -329,7 +330,7 @@ static int means_compute(struct mx_cut_means *m, const struct mx_cut_sound *soun
     struct mx_cut_sequence sequences[MX_CUT_ENCODER_SEQUENCES];
     struct mx_progress *progress = NULL;
     int rc = 0;
-    m->means = mx_alloc((size_t)m->text->token_count * bands(), sizeof *m->means);
+    m->means = mx_alloc((size_t)m->text->token_count * bands(m), sizeof *m->means);
     if (m->means == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_progress_start(&line, &progress));
     for (int32_t first = 0; first < m->text->unit_count;) {
@@ -359,7 +360,7 @@ int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, 
     if (m == NULL || vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     m->voice = voice;
     m->text = text;
-    MX_TRY(mx_cut_metric_open(&m->metric, bands()));
+    MX_TRY(mx_cut_metric_open(&m->metric, bands(m)));
     MX_TRY(mx_stream_create(voice->place.device, OWNER, &m->stream));
     MX_TRY(mx_cut_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
     MX_TRY(vector_compute(m, sound, vector, width));

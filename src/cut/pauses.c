@@ -28,11 +28,11 @@ struct runs {
 static struct runs runs_find(const struct mx_cut_sound *s, int64_t begin, int64_t end, double most)
 {
     struct runs found = {0};
-    const int64_t least = (int64_t)(MX_CUT_PAUSE_LEAST * mx_recipe_default.rate / 1000);
+    const int64_t least = (int64_t)(MX_CUT_PAUSE_LEAST * s->recipe->rate / 1000);
     int64_t from = -1;
-    begin = begin / MX_CUT_WINDOW * MX_CUT_WINDOW;
-    end = (end + MX_CUT_WINDOW - 1) / MX_CUT_WINDOW * MX_CUT_WINDOW; /* where an open run is closed */
-    for (int64_t at = begin; at <= end; at += MX_CUT_WINDOW) {
+    begin = begin / s->window * s->window;
+    end = (end + s->window - 1) / s->window * s->window; /* where an open run is closed */
+    for (int64_t at = begin; at <= end; at += s->window) {
         const bool quiet = at < end && (double)mx_cut_sound_level(s, at) <= most;
         if (quiet && from < 0) from = at;
         if (quiet || from < 0) continue;
@@ -51,17 +51,17 @@ static struct runs runs_find(const struct mx_cut_sound *s, int64_t begin, int64_
 static bool is_broken(const struct mx_cut_sound *s, const struct mx_cut_timing *w, double most)
 {
     const struct run run = runs_find(s, w->begin, w->end, most).longest;
-    const int64_t edge = 4 * MX_CUT_WINDOW;
-    return (double)(run.end - run.begin) >= BROKEN_MS * mx_recipe_default.rate / 1000 && run.begin >= w->begin + edge &&
+    const int64_t edge = 4 * s->window;
+    return (double)(run.end - run.begin) >= BROKEN_MS * s->recipe->rate / 1000 && run.begin >= w->begin + edge &&
            run.end <= w->end - edge;
 }
 
 /* Does other sound separate the words around it? A word or two that the speaker adds to a sentence do not. */
 static bool is_apart(const struct mx_cut_sound *s, const struct mx_cut_span *o, double most)
 {
-    const int64_t hop = mx_recipe_default.hop, begin = o->begin * hop, end = o->end * hop;
-    const int64_t near = (int64_t)(NEAR_MS * mx_recipe_default.rate / 1000);
-    const double ms = (double)(end - begin) * 1000 / mx_recipe_default.rate;
+    const int64_t hop = s->recipe->hop, begin = o->begin * hop, end = o->end * hop;
+    const int64_t near = (int64_t)(NEAR_MS * s->recipe->rate / 1000);
+    const double ms = (double)(end - begin) * 1000 / s->recipe->rate;
     if (ms >= OTHER_MS || ms < ALONE_MS) return ms >= OTHER_MS;
     const int64_t from = begin > near ? begin - near : 0, middle = begin + (end - begin) / 2;
     return runs_find(s, from, middle, most).first.end > 0 && runs_find(s, middle, end + near, most).first.end > 0;
@@ -88,7 +88,7 @@ static void quiet_set(struct mx_cut_timing *w, struct run run)
 static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_timing *a, struct mx_cut_timing *b, int64_t from,
                      int64_t until, double most)
 {
-    const int64_t near = (int64_t)(NEAR_MS * mx_recipe_default.rate / 1000);
+    const int64_t near = (int64_t)(NEAR_MS * s->recipe->rate / 1000);
     if (a != NULL && b != NULL && !b->apart) {
         const struct run run = runs_find(s, middle(a), middle(b), most).longest;
         still_set(a, run);
@@ -115,7 +115,7 @@ static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_timing *a, stru
 void mx_cut_pauses_find(const struct mx_cut_sound *s, const struct mx_cut_text *text, const struct mx_cut_path *path,
                         struct mx_cut_timing *heard)
 {
-    const int64_t hop = mx_recipe_default.hop;
+    const int64_t hop = s->recipe->hop;
     const double most = quiet_most(s);
     struct mx_cut_timing *before = NULL;
     size_t other = 0, recording = 0;

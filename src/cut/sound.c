@@ -114,8 +114,8 @@ static int samples_put(struct decoding *d, const float *samples, size_t count)
             d->sum += (double)value;
             d->energy += (double)value * (double)value;
             s->sample_count++;
-            if (s->sample_count % MX_CUT_WINDOW != 0) continue;
-            MX_TRY(level_push(d, (float)(d->energy / MX_CUT_WINDOW)));
+            if (s->sample_count % s->window != 0) continue;
+            MX_TRY(level_push(d, (float)(d->energy / (double)s->window)));
             d->energy = 0;
         }
         MX_TRY(map_write(&s->samples_map, d->block, part * sizeof *d->block, d->folder));
@@ -128,14 +128,14 @@ out:
 static int recording_read(struct decoding *d, struct mx_cut_recording *recording)
 {
     struct mx_cut_sound *const s = d->sound;
-    const int64_t hop = mx_recipe_default.hop;
+    const int64_t hop = s->recipe->hop;
     struct mx_audio_report report;
     const float *samples;
     size_t count;
     uint64_t reported = 0;
     int rc = 0;
     recording->begin = s->sample_count;
-    MX_TRY(mx_audio_stream_begin(d->reader, recording->path, &report));
+    MX_TRY(mx_audio_stream_begin(d->reader, recording->path, s->recipe->rate, &report));
     for (;;) {
         MX_TRY(mx_audio_stream_next(d->reader, &samples, &count, &report));
         if (count == 0) break;
@@ -144,7 +144,7 @@ static int recording_read(struct decoding *d, struct mx_cut_recording *recording
             MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted while the sound was read");
         mx_progress_add(d->progress, (uint64_t)report.seconds - reported);
         reported = (uint64_t)report.seconds;
-        if (s->sample_count > (int64_t)HOURS_MOST * 3600 * MX_AUDIO_RATE)
+        if (s->sample_count > (int64_t)HOURS_MOST * 3600 * s->recipe->rate)
             MX_RAISE(MX_ERR_DATA, "cut the recordings chapter by chapter", "the recordings are longer than %d hours",
                      HOURS_MOST);
     }
@@ -199,14 +199,16 @@ static uint64_t seconds_promised(const char *const *paths, size_t count)
     return seconds < HOURS_MOST * 3600.0 ? (uint64_t)seconds : 0;
 }
 
-int mx_cut_sound_read(struct mx_cut_sound *s, const char *const *paths, size_t count, const char *folder,
-                      const atomic_bool *stop)
+int mx_cut_sound_read(struct mx_cut_sound *s, const struct mx_recipe *recipe, const char *const *paths, size_t count,
+                      const char *folder, const atomic_bool *stop)
 {
     const struct mx_progress_options line = {
         .title = "Reading", .unit = "s", .total = seconds_promised(paths, count), .delay_ns = PROGRESS_NS};
     struct decoding *const d = mx_alloc(1, sizeof *d);
     int rc = 0;
     if (d == NULL) return MX_ERR_NO_MEMORY;
+    s->recipe = recipe;
+    s->window = recipe->rate / 100;
     d->sound = s;
     d->folder = folder;
     d->stop = stop;
@@ -245,7 +247,7 @@ struct melting {
 static int32_t batch_fill(struct melting *m, int64_t from)
 {
     const struct mx_cut_sound *const s = m->sound;
-    const int64_t hop = mx_recipe_default.hop;
+    const int64_t hop = s->recipe->hop;
     const float gain = (float)s->gain, mean = (float)s->mean;
     int32_t pieces = 0;
     int64_t at = 0;
@@ -269,10 +271,10 @@ static int32_t batch_fill(struct melting *m, int64_t from)
 int mx_cut_sound_mel(struct mx_cut_sound *s, struct mx_device *device, struct mx_stream *stream,
                      const struct mx_normaliser *normaliser, const char *folder, const atomic_bool *stop)
 {
-    const struct mx_recipe *const recipe = &mx_recipe_default;
+    const struct mx_recipe *const recipe = s->recipe;
     const int64_t room = (int64_t)PIECES * (PIECE_FRAMES + 2 * EDGE_FRAMES + 1) * recipe->hop;
     const struct mx_extract_options options = {
-        .samples_max = room, .utterances_max = PIECES, .no_pitch = true, .owner = "cut"};
+        .recipe = recipe, .samples_max = room, .utterances_max = PIECES, .no_pitch = true, .owner = "cut"};
     const struct mx_progress_options line = {
         .title = "Features", .unit = "s", .total = (uint64_t)(s->sample_count / recipe->rate), .delay_ns = PROGRESS_NS};
     const size_t bands = (size_t)recipe->bands;
@@ -325,6 +327,11 @@ void mx_cut_sound_close(struct mx_cut_sound *s)
     *s = (struct mx_cut_sound){0};
 }
 
+double mx_cut_sound_seconds(const struct mx_cut_sound *s, int64_t samples)
+{
+    return (double)samples / s->recipe->rate;
+}
+
 size_t mx_cut_sound_find(const struct mx_cut_sound *s, int64_t sample)
 {
     size_t low = 0, high = s->count - 1;
@@ -340,7 +347,7 @@ size_t mx_cut_sound_find(const struct mx_cut_sound *s, int64_t sample)
 
 float mx_cut_sound_level(const struct mx_cut_sound *s, int64_t sample)
 {
-    int64_t window = sample / MX_CUT_WINDOW;
+    int64_t window = sample / s->window;
     if (window >= s->level_count) window = s->level_count - 1;
     return window < 0 ? 0 : s->levels[window];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Long recordings on disk while they are cut: decoded once, in pieces, to mono samples of 16 bits at 22,050 Hz, and
+ * Long recordings on disk while they are cut: decoded once, in pieces, to mono samples of 16 bits at the rate of the voice, and
  * their mel. Both lie in files without a name in the folder that is being made, mapped into memory: the system keeps as
  * much of them in memory as it has room for.
  *
@@ -34,9 +34,9 @@ struct mx_cut_map {
     size_t bytes;
 };
 
-#define MX_CUT_WINDOW 220 /* samples of a level: 10 ms */
-
 struct mx_cut_sound {
+    const struct mx_recipe *recipe; /* of the voice */
+    int64_t window;                 /* samples of a level: 10 ms */
     struct mx_cut_recording *recordings;
     size_t count;
     struct mx_cut_map samples_map, mel_map;
@@ -50,15 +50,16 @@ struct mx_cut_sound {
     int64_t frames;
 };
 
-/* Decodes the recordings; the files without a name are made in `folder`. `stop` (optional) is polled.
+/* Decodes the recordings at the rate of the recipe; the files without a name are made in `folder`. `stop` (optional) is polled.
  * A recording that cannot be read at all is an error; one that is damaged in the middle ends there, with a message. */
-int mx_cut_sound_read(struct mx_cut_sound *sound, const char *const *paths, size_t count, const char *folder,
-                      const atomic_bool *stop);
+int mx_cut_sound_read(struct mx_cut_sound *sound, const struct mx_recipe *recipe, const char *const *paths,
+                      size_t count, const char *folder, const atomic_bool *stop);
 /* Computes the mel on a device. */
 int mx_cut_sound_mel(struct mx_cut_sound *sound, struct mx_device *device, struct mx_stream *stream,
                      const struct mx_normaliser *normaliser, const char *folder, const atomic_bool *stop);
 void mx_cut_sound_close(struct mx_cut_sound *sound);
 
+double mx_cut_sound_seconds(const struct mx_cut_sound *sound, int64_t samples);
 /* The recording that a sample belongs to. */
 size_t mx_cut_sound_find(const struct mx_cut_sound *sound, int64_t sample);
 /* The level (mean square) of the window around a sample. */

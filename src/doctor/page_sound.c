@@ -69,7 +69,7 @@ static int mel_compute(struct mx_doctor_artist *artist, const float *samples, si
     MX_TRY(mx_extract_create(artist->place.device, &room, &extract));
     MX_TRY(mx_extract_submit(extract, artist->place.stream, &batch, &features));
     *frames = features.frames.rows;
-    *mel = mx_alloc((size_t)*frames * (size_t)mx_recipe_default.bands, sizeof **mel);
+    *mel = mx_alloc((size_t)*frames * (size_t)MX_RECIPE_DEFAULT->bands, sizeof **mel);
     if (*mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_extract_read(extract, artist->place.stream, *mel, NULL, NULL));
 out:
@@ -81,7 +81,7 @@ out:
 /* The loudest frame of each column, so that a click is seen. */
 static void mel_draw(const float *mel, int64_t frames, int64_t columns, char *out)
 {
-    const int32_t bands = mx_recipe_default.bands;
+    const int32_t bands = MX_RECIPE_DEFAULT->bands;
     for (int64_t x = 0; x < columns; x++) {
         const int64_t begin = x * frames / columns, end = (x + 1) * frames / columns;
         for (int32_t band = 0; band < bands; band++) {
@@ -115,7 +115,7 @@ static int pictures_put(struct mx_doctor_artist *artist, const float *samples, s
     float *mel = NULL;
     char *signs = NULL;
     int64_t frames = 0;
-    const size_t bands = (size_t)mx_recipe_default.bands;
+    const size_t bands = (size_t)MX_RECIPE_DEFAULT->bands;
     MX_TRY(mel_compute(artist, samples, count, &mel, &frames));
     const int64_t columns = frames < MX_DOCTOR_PAGE_BOUNDS ? frames : MX_DOCTOR_PAGE_BOUNDS;
     signs = mx_alloc((size_t)columns * bands + 1, 1);
@@ -140,8 +140,8 @@ static int sound_encode(const float *samples, size_t count, enum mx_encode_forma
     int rc = 0;
     size_t bytes;
     struct mx_encode *encode = NULL;
-    const int rate = mx_encode_rate(format, MX_AUDIO_RATE);
-    MX_TRY(mx_encode_open(format, MX_AUDIO_RATE, rate, (int64_t)count, &encode));
+    const int rate = mx_encode_rate(format, MX_AUDIO_RATE_DEFAULT);
+    MX_TRY(mx_encode_open(format, MX_AUDIO_RATE_DEFAULT, rate, (int64_t)count, &encode));
     MX_TRY(mx_encode_write(encode, samples, count));
     MX_TRY(mx_encode_finish(encode));
     const char *const data = mx_encode_bytes(encode, &bytes);

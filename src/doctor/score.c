@@ -58,7 +58,7 @@ out:
 static int words_keep(const struct mx_doctor_batch_row *h, const struct mx_cut_path *path,
                       struct mx_doctor_score *score)
 {
-    const float second = (float)mx_recipe_default.hop / (float)mx_recipe_default.rate;
+    const float second = (float)h->sound.recipe->hop / (float)h->sound.recipe->rate;
     const size_t words = (size_t)h->text.word_count;
     float at = 0;
     score->words = mx_alloc(words, sizeof *score->words);

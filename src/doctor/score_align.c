@@ -43,7 +43,7 @@ struct search {
 
 void mx_doctor_frames_judge(struct mx_doctor_frames *sound, const struct mx_doctor_codes *codes)
 {
-    const int32_t bands = mx_recipe_default.bands;
+    const int32_t bands = sound->recipe->bands;
     for (int32_t f = 0; f < sound->frames; f++) {
         const float *const m = sound->mel + (size_t)f * (size_t)bands;
         float quiet = -INFINITY, other = -INFINITY;
@@ -171,7 +171,7 @@ int mx_doctor_align_all(const struct mx_doctor_frames *sound, const struct mx_do
     struct search s = {.sound = sound,
                        .text = reading->text,
                        .means = reading->means,
-                       .bands = mx_recipe_default.bands,
+                       .bands = sound->recipe->bands,
                        .columns = columns};
     struct mx_cut_path path = {0};
     int rc = 0;
@@ -193,7 +193,7 @@ int mx_doctor_align_some(const struct mx_doctor_frames *sound, const struct mx_d
     struct search s = {.sound = sound,
                        .text = reading->text,
                        .means = reading->means,
-                       .bands = mx_recipe_default.bands,
+                       .bands = sound->recipe->bands,
                        .penalty = (float)(OTHER_BELOW - fmin(usual, 0))};
     int64_t frames = 0;
     int rc = 0;

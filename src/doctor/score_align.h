@@ -23,6 +23,7 @@ struct mx_doctor_codes {
 
 /* The frames of a recording. */
 struct mx_doctor_frames {
+    const struct mx_recipe *recipe;
     const float *mel; /* [frames, bands] */
     int32_t frames;
     float *other, *quiet; /* [frames]: scores of the best code of all, and of silence */

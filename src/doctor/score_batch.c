@@ -17,18 +17,19 @@
 #define OWNER         "doctor"
 #define LISTEN_FRAMES 520 /* of a row for its speaker embedding: 6 seconds, from its middle */
 #define ADAPT_ROUNDS  2
-#define ADAPT_BELOW   2.5  /* nats a frame: a row that is further below the median is not used for its speaker */
-#define SAMPLE_ROWS   4096 /* means, or quiet frames, that codes are learned from */
+#define SECONDS_OFF   0.025 /* two windows of trimming: the check may have read it at another rate */
+#define ADAPT_BELOW   2.5   /* nats a frame: a row that is further below the median is not used for its speaker */
+#define SAMPLE_ROWS   4096  /* means, or quiet frames, that codes are learned from */
 
 /* ---- the session ---- */
 
 /* Samples of the longest batch. */
-static int64_t samples_most(const struct mx_check_report *report)
+static int64_t samples_most(const struct mx_check_report *report, int rate)
 {
     double most = MX_DOCTOR_BATCH_SECONDS;
     for (uint32_t i = 0; i < report->manifest->utterance_count; i++)
         most = fmax(most, report->list[i].reject == MX_REJECT_NONE ? report->list[i].seconds_used : 0);
-    return (int64_t)((most + 1) * mx_recipe_default.rate);
+    return (int64_t)((most + 1) * rate);
 }
 
 static int readers_open(struct mx_doctor_session *session, const struct mx_row_options *row, int workers)
@@ -48,16 +49,20 @@ int mx_doctor_session_open(struct mx_doctor_session *session, const struct mx_ch
                            const struct mx_row_options *row, const struct mx_doctor_scores_options *options)
 {
     const struct mx_voice_options how = {.size = sizeof how, .device = options->device};
-    struct mx_extract_options extract = {
-        .samples_max = samples_most(report), .utterances_max = MX_DOCTOR_BATCH_ROWS, .owner = OWNER};
     int workers = options->workers, rc = 0;
     if (workers <= 0) workers = mx_thread_cores(NULL, 0);
     struct mx_row_options reading = *row;
     reading.rate = report->rate; /* what the check learned and judged by */
     *session = (struct mx_doctor_session){.report = report, .stop = options->stop};
-    session->bands = (size_t)mx_recipe_default.bands;
     MX_TRY(mx_voice_open(options->voice != NULL ? options->voice : MX_INSTALLED_BASE, &how, &session->voice));
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(session->voice->checkpoint);
+    session->recipe = mx_voice_recipe(session->voice);
+    session->bands = (size_t)session->recipe->bands;
+    reading.audio.rate = session->recipe->rate;
+    const struct mx_extract_options extract = {.recipe = session->recipe,
+                                               .samples_max = samples_most(report, session->recipe->rate),
+                                               .utterances_max = MX_DOCTOR_BATCH_ROWS,
+                                               .owner = OWNER};
     session->width = (size_t)state->model.size.width;
     MX_TRY(mx_stream_create(session->voice->place.device, OWNER, &session->stream));
     MX_TRY(mx_extract_create(session->voice->place.device, &extract, &session->extract));
@@ -124,8 +129,8 @@ static int row_load(const struct mx_doctor_session *session, int worker, struct 
     int rc = 0;
     MX_TRY(text_load(session, h));
     MX_TRY(mx_row_load_audio(session->readers[worker], u, &row));
-    const double seconds = (double)row.sample_count / mx_recipe_default.rate;
-    if (row.reject != MX_REJECT_NONE || fabs(seconds - session->report->list[h->row].seconds_used) > 0.01) {
+    const double seconds = (double)row.sample_count / session->recipe->rate;
+    if (row.reject != MX_REJECT_NONE || fabs(seconds - session->report->list[h->row].seconds_used) > SECONDS_OFF) {
         h->unscored = MX_DOCTOR_UNSCORED_SOUND;
         goto out;
     }
@@ -179,9 +184,8 @@ static int frames_reserve(struct mx_doctor_batch *b, size_t frames, size_t bands
 }
 
 /* Level of each frame, which is centred on its sample. */
-static int levels_measure(struct mx_doctor_batch_row *h)
+static int levels_measure(struct mx_doctor_batch_row *h, int64_t hop)
 {
-    const int64_t hop = mx_recipe_default.hop;
     h->levels = mx_alloc((size_t)h->sound.frames + 1, sizeof *h->levels);
     if (h->levels == NULL) return MX_ERR_NO_MEMORY;
     for (int32_t f = 0; f < h->sound.frames; f++) {
@@ -219,12 +223,13 @@ static int features_compute(struct mx_doctor_session *session, struct mx_doctor_
     for (uint32_t i = 0; i < b->count; i++) {
         struct mx_doctor_batch_row *const h = &b->rows[i];
         if (h->count == 0) continue;
-        h->sound = (struct mx_doctor_frames){.mel = b->mel + (size_t)frames[0] * session->bands,
+        h->sound = (struct mx_doctor_frames){.recipe = session->recipe,
+                                             .mel = b->mel + (size_t)frames[0] * session->bands,
                                              .frames = frames[1] - frames[0],
                                              .other = b->other + frames[0],
                                              .quiet = b->quiet + frames[0]};
         h->pitch = b->pitch + frames[0];
-        MX_TRY(levels_measure(h));
+        MX_TRY(levels_measure(h, session->recipe->hop));
         frames++;
     }
 out:
@@ -432,7 +437,7 @@ static int codes_compute(const struct mx_doctor_session *session, struct mx_doct
     MX_TRY(quiet_collect(session, b, rows, &quiet));
     if (quiet == 0) { /* nothing in it is quiet: as quiet as can be */
         for (size_t k = 0; k < session->bands; k++)
-            rows[k] = (float)((log((double)mx_recipe_default.floor) - n->mel_mean) / n->mel_deviation);
+            rows[k] = (float)((log((double)session->recipe->floor) - n->mel_mean) / n->mel_deviation);
         quiet = 1;
     }
     MX_TRY(mx_cut_codes_learn(rows, quiet, (int32_t)session->bands, b->codes + MX_DOCTOR_CODES * session->bands,
@@ -444,6 +449,7 @@ out:
 
 struct judging {
     struct mx_doctor_batch *batch;
+    size_t bands;
     struct mx_first_error failure;
 };
 
@@ -461,8 +467,7 @@ static void rows_judge(void *context, int64_t begin, int64_t end, int worker)
 {
     struct judging *const j = context;
     const struct mx_doctor_codes codes = {.speech = j->batch->codes,
-                                          .quiet = j->batch->codes +
-                                                   (size_t)MX_DOCTOR_CODES * (size_t)mx_recipe_default.bands};
+                                          .quiet = j->batch->codes + MX_DOCTOR_CODES * j->bands};
     (void)worker;
     for (int64_t i = begin; i < end && !mx_first_error_failed(&j->failure); i++)
         if (row_judge(&j->batch->rows[i], &codes) < 0) mx_first_error_keep(&j->failure);
@@ -471,7 +476,7 @@ static void rows_judge(void *context, int64_t begin, int64_t end, int worker)
 /* Codes, scores, and their median. */
 static int batch_judge(struct mx_doctor_session *session, struct mx_doctor_batch *b, size_t tokens)
 {
-    struct judging judging = {.batch = b};
+    struct judging judging = {.batch = b, .bands = session->bands};
     double scores[MX_DOCTOR_BATCH_ROWS];
     size_t count = 0;
     int rc = 0;

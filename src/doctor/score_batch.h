@@ -25,6 +25,7 @@
 struct mx_doctor_session {
     const struct mx_check_report *report;
     struct mx_voice *voice;
+    const struct mx_recipe *recipe; /* of the voice: rows are read at its rate */
     struct mx_stream *stream;
     struct mx_extract *extract;
     struct mx_cut_encoder *encoder;

@@ -123,7 +123,7 @@ static int meter_listen(void *context, int worker, uint32_t utterance, const str
     struct mx_doctor_hearing *const h = *place;
     if (h == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(hearing_load(h, row));
-    sound.seconds = (double)h->count / MX_AUDIO_RATE;
+    sound.seconds = (double)h->count / MX_HEARING_RATE;
     mx_doctor_hearing_windows(h);
     sound.above_noise_db = above_noise(h);
     mx_doctor_hearing_decay(h, &sound);

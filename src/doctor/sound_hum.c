@@ -41,7 +41,7 @@ struct mx_doctor_waves {
 
 static void wave_compute(struct wave *wave, double hz)
 {
-    const double rate = (double)MX_AUDIO_RATE / MX_HEARING_LOW;
+    const double rate = (double)MX_HEARING_RATE / MX_HEARING_LOW;
     for (int i = 0; i < SIZE; i++) {
         const double window = 1 - cos(2 * M_PI * i / SIZE), angle = 2 * M_PI * hz * i / rate;
         wave->cosine[i] = (float)(sqrt(2) / SIZE * window * cos(angle));
@@ -144,7 +144,7 @@ static int pieces_add(const struct mx_doctor_hearing *h, const struct mx_doctor_
 /* The power at `hz` of n samples under Hann's window, by Goertzel's recursion. */
 static double slow_power(const double *x, size_t n, double hz)
 {
-    const double angle = 2 * M_PI * hz * SLOWER * MX_HEARING_LOW / MX_AUDIO_RATE, turn = 2 * cos(angle);
+    const double angle = 2 * M_PI * hz * SLOWER * MX_HEARING_LOW / MX_HEARING_RATE, turn = 2 * cos(angle);
     double one = 0, two = 0;
     for (size_t i = 0; i < n; i++) {
         const double next = x[i] + turn * one - two;
@@ -169,7 +169,7 @@ static void whole_measure(const struct mx_doctor_hearing *h, struct mx_doctor_so
     /* In units of the resolution of Hann's window. */
     static const double beside[SLOW_BESIDE] = {-4.4, -3.4, -2.4, 2.4, 3.4, 4.4};
     const size_t all = h->low_count / SLOWER, n = all < SLOW_MOST ? all : SLOW_MOST;
-    const double unit = (double)MX_AUDIO_RATE / MX_HEARING_LOW / SLOWER / (double)n;
+    const double unit = (double)MX_HEARING_RATE / MX_HEARING_LOW / SLOWER / (double)n;
     double x[SLOW_MOST], sums[MAINS] = {0}, powers[MAINS] = {0};
     int pieces = 0;
     if (n < SLOW_LEAST) return;

@@ -17,8 +17,9 @@
 #include "features/extract.h"
 #include "speech/place.h"
 
-#define MX_HEARING_WINDOW  110                                         /* samples: 5 ms */
-#define MX_HEARING_WINDOWS ((double)MX_AUDIO_RATE / MX_HEARING_WINDOW) /* a second */
+#define MX_HEARING_RATE    MX_AUDIO_RATE_DEFAULT /* of what it listens to, whatever a voice will be trained at */
+#define MX_HEARING_WINDOW  110                   /* samples: 5 ms */
+#define MX_HEARING_WINDOWS ((double)MX_HEARING_RATE / MX_HEARING_WINDOW) /* a second */
 #define MX_HEARING_LOW     8      /* for hum and voice, every 8th sample of the low frequencies is enough */
 #define MX_HEARING_LEAST   -120.0 /* dB: nothing at all */
 

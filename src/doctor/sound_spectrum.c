@@ -29,8 +29,9 @@
 
 static struct mx_recipe recipe_build(void)
 {
-    struct mx_recipe recipe = mx_recipe_default;
+    struct mx_recipe recipe = *MX_RECIPE_DEFAULT;
     snprintf(recipe.name, sizeof recipe.name, "doctor");
+    recipe.rate = MX_HEARING_RATE;
     recipe.fft_size = FFT_SIZE;
     recipe.hop = HOP;
     recipe.bands = BANDS;
@@ -43,7 +44,7 @@ static struct mx_recipe recipe_build(void)
 /* Where band number `at` is highest; at may lie between two. */
 static double band_hz(double at)
 {
-    const double most = mx_recipe_mel_from_hz(MX_AUDIO_RATE / 2.0);
+    const double most = mx_recipe_mel_from_hz(MX_HEARING_RATE / 2.0);
     return mx_recipe_hz_from_mel(most * (at + 1) / (BANDS + 1));
 }
 
@@ -145,7 +146,7 @@ static void bandwidth_measure(const struct mx_doctor_hearing *h, struct mx_docto
             heard = heard && levels.loud[i] >= least && levels.loud[i] >= levels.quiet[i] + HEARD_DB;
         if (heard) top = b;
     }
-    sound->bandwidth_hz = fmin(band_hz((double)top + 0.5), MX_AUDIO_RATE / 2.0);
+    sound->bandwidth_hz = fmin(band_hz((double)top + 0.5), MX_HEARING_RATE / 2.0);
     if (top + BEYOND >= BANDS || top < NEAR) return;
     sound->edge_db = loudest(levels.loud, top - NEAR, top + 1) - loudest(levels.loud, top + BEYOND, BANDS);
 }
@@ -217,14 +218,14 @@ static void print_compute(const struct mx_doctor_hearing *h, struct mx_doctor_so
     double cells[TIMES * PRINT_BANDS], most = -INFINITY;
     size_t edges[PRINT_BANDS + 1];
     const double low = mx_recipe_mel_from_hz(PRINT_LOW), high = mx_recipe_mel_from_hz(PRINT_HIGH);
-    const double band = mx_recipe_mel_from_hz(MX_AUDIO_RATE / 2.0) / (BANDS + 1);
+    const double band = mx_recipe_mel_from_hz(MX_HEARING_RATE / 2.0) / (BANDS + 1);
     for (size_t b = 0; b <= PRINT_BANDS; b++)
         edges[b] = (size_t)((low + (high - low) * (double)b / PRINT_BANDS) / band);
     for (size_t f = 0; f < h->frames; f++) most = fmax(most, frame_level(h, f, edges));
     const double begin = edge_find(h, 0, 1, most - PRINT_DB, edges);
     const double end = edge_find(h, h->frames - 1, -1, most - PRINT_DB, edges);
     const double length = (end - begin) / TIMES;
-    sound->print_seconds = (end - begin) * HOP / MX_AUDIO_RATE;
+    sound->print_seconds = (end - begin) * HOP / MX_HEARING_RATE;
     for (size_t t = 0; t < TIMES; t++)
         for (size_t b = 0; b < PRINT_BANDS; b++)
             cells[t * PRINT_BANDS + b] =

@@ -55,7 +55,7 @@ static int options_check(const struct mx_extract_options *o)
 
 static const struct mx_recipe *recipe_of(const struct mx_extract_options *options)
 {
-    return options->recipe != NULL ? options->recipe : &mx_recipe_default;
+    return mx_recipe_or_default(options->recipe);
 }
 
 static struct layout layout_of(const struct mx_extract_options *o, uint64_t table_floats)

@@ -26,7 +26,7 @@
 struct mx_extract;
 
 struct mx_extract_options {
-    const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
+    const struct mx_recipe *recipe; /* NULL: the default; copied */
     int64_t samples_max;            /* of all utterances of a batch together */
     int32_t utterances_max;
     bool no_pitch;     /* do not compute pitch; it then costs no time and no memory */

@@ -4,6 +4,7 @@
  */
 #include "features/normaliser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,18 +16,43 @@
 
 /* ---- features of a packed file ---- */
 
-int mx_feature_tensors_find(const struct mx_dataset *dataset, struct mx_feature_tensors *out)
+/* With the recipe that made the corpus, if the program knows it. */
+static int recipe_refuse(const struct mx_recipe *recipe, const struct mx_recipe *made)
+{
+    char other[sizeof made->name + 64] = "";
+    if (made != NULL) snprintf(other, sizeof other, ", or use the corpus with '--recipe %s'", made->name);
+    mx_error_hint("prepare the corpus again with '--recipe %s'%s", recipe->name, other);
+    return MX_ERR_DATA;
+}
+
+int mx_recipe_dataset_check(const struct mx_recipe *recipe, const struct mx_dataset *dataset)
+{
+    const char *const hash = mx_dataset_recipe_hash(dataset);
+    const int rate = mx_dataset_rate(dataset);
+    if (mx_dataset_kind(dataset) == MX_PACKED_FEATURES) {
+        const struct mx_recipe *const made = mx_recipe_find_hash(hash);
+        if (made == recipe) return 0;
+        MX_FAIL(MX_ERR_DATA, NULL, "the features of the corpus were made by the recipe %s (%s), not by %s",
+                mx_dataset_recipe(dataset), hash, recipe->name);
+        return recipe_refuse(recipe, made);
+    }
+    if (rate == recipe->rate) return 0;
+    const struct mx_recipe *made = NULL;
+    for (int i = 0; i < MX_RECIPES && made == NULL; i++)
+        if (mx_recipes[i].rate == rate) made = &mx_recipes[i];
+    MX_FAIL(MX_ERR_DATA, NULL, "the corpus has %d samples per second, but the recipe %s needs %d", rate, recipe->name,
+            (int)recipe->rate);
+    return recipe_refuse(recipe, made);
+}
+
+int mx_feature_tensors_find(const struct mx_dataset *dataset, const struct mx_recipe *recipe,
+                            struct mx_feature_tensors *out)
 {
     static const char *const names[] = {"mel", "energy", "pitch"};
-    const uint32_t columns[] = {(uint32_t)mx_recipe_default.bands, 1, 1};
+    const uint32_t columns[] = {(uint32_t)recipe->bands, 1, 1};
     uint32_t *const places[] = {&out->mel, &out->energy, &out->pitch};
-    char hash[MX_RECIPE_HASH_BYTES];
-    if (!mx_recipe_is_default(mx_dataset_recipe_hash(dataset))) {
-        MX_FAIL(MX_ERR_DATA, NULL, "the features of the corpus were made by the recipe %s (%s)",
-                mx_dataset_recipe(dataset), mx_dataset_recipe_hash(dataset));
-        return mx_error_hint("this program makes and expects %s (%s): run 'myxtts prepare --features' again",
-                             mx_recipe_default.name, mx_recipe_hash_text(&mx_recipe_default, hash));
-    }
+    const int rc = mx_recipe_dataset_check(recipe, dataset);
+    if (rc < 0) return rc;
     for (int i = 0; i < 3; i++) {
         const struct mx_packed_tensor *tensor;
         uint32_t at = 0;
@@ -44,6 +70,7 @@ int mx_feature_tensors_find(const struct mx_dataset *dataset, struct mx_feature_
 
 struct measure {
     struct mx_dataset *dataset;
+    const struct mx_recipe *recipe;
     struct mx_device *device;
     struct mx_dataset_reader *reader;
     struct mx_stream *stream;
@@ -55,19 +82,20 @@ struct measure {
 };
 
 /* Room for the longest utterance. */
-static struct mx_extract_options extract_options(const struct mx_dataset *dataset)
+static struct mx_extract_options extract_options(const struct mx_dataset *dataset, const struct mx_recipe *recipe)
 {
     uint32_t longest = 1;
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
         const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
         if (u->samples > longest) longest = u->samples;
     }
-    return (struct mx_extract_options){.samples_max = longest, .utterances_max = 1};
+    return (struct mx_extract_options){.recipe = recipe, .samples_max = longest, .utterances_max = 1};
 }
 
-uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_device *device)
+uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_recipe *recipe,
+                             const struct mx_device *device)
 {
-    const struct mx_extract_options options = extract_options(dataset);
+    const struct mx_extract_options options = extract_options(dataset, recipe);
     if (mx_dataset_kind(dataset) == MX_PACKED_FEATURES) return 0;
     return mx_extract_bytes(&options) + mx_device_info(device)->sound_bytes;
 }
@@ -75,17 +103,17 @@ uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_d
 static int measure_open(struct measure *m)
 {
     int rc = 0;
-    const struct mx_extract_options options = extract_options(m->dataset);
+    const struct mx_extract_options options = extract_options(m->dataset, m->recipe);
     const int64_t longest = options.samples_max;
-    const size_t frames = (size_t)mx_recipe_frames_most(&mx_recipe_default, longest, 1);
+    const size_t frames = (size_t)mx_recipe_frames_most(m->recipe, longest, 1);
     MX_TRY(mx_dataset_reader_create(m->dataset, &m->reader));
     if (mx_dataset_kind(m->dataset) == MX_PACKED_FEATURES) {
-        MX_TRY(mx_feature_tensors_find(m->dataset, &m->tensors));
+        MX_TRY(mx_feature_tensors_find(m->dataset, m->recipe, &m->tensors));
         return 0;
     }
-    m->mel = mx_alloc(frames * ((size_t)mx_recipe_default.bands + 2), sizeof *m->mel);
+    m->mel = mx_alloc(frames * ((size_t)m->recipe->bands + 2), sizeof *m->mel);
     if (m->mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    m->energy = m->mel + frames * (size_t)mx_recipe_default.bands;
+    m->energy = m->mel + frames * (size_t)m->recipe->bands;
     m->pitch = m->energy + frames;
     MX_TRY(mx_extract_create(m->device, &options, &m->extract));
     MX_TRY(mx_stream_create(m->device, "measure", &m->stream));
@@ -105,7 +133,7 @@ static void measure_close(struct measure *m)
 static int measure_add(struct measure *m, const float *mel, const float *energy, const float *pitch, size_t frames)
 {
     int rc = 0;
-    MX_TRY(mx_statistics_add(&m->of_mel, mel, frames * (size_t)mx_recipe_default.bands));
+    MX_TRY(mx_statistics_add(&m->of_mel, mel, frames * (size_t)m->recipe->bands));
     MX_TRY(mx_statistics_add(&m->of_energy, energy, frames));
     MX_TRY(mx_statistics_add_positive(&m->of_pitch, pitch, frames));
 out:
@@ -132,10 +160,11 @@ out:
     return rc;
 }
 
-int mx_normaliser_measure(struct mx_dataset *dataset, struct mx_device *device, struct mx_normaliser *out)
+int mx_normaliser_measure(struct mx_dataset *dataset, const struct mx_recipe *recipe, struct mx_device *device,
+                          struct mx_normaliser *out)
 {
     int rc = 0;
-    struct measure m = {.dataset = dataset, .device = device};
+    struct measure m = {.dataset = dataset, .recipe = recipe, .device = device};
     uint32_t wanted = 0, seen = 0, taken = 0;
     const uint32_t count = mx_dataset_count(dataset);
     for (uint32_t i = 0; i < count; i++) wanted += !mx_dataset_utterance(dataset, i)->validation;

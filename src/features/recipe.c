@@ -20,23 +20,33 @@
 #define BEND_MEL     (BEND_HZ / LINEAR_HZ)
 #define BEND_PER_LOG (27 / log(6.4)) /* steps for each factor e above it */
 
-const struct mx_recipe mx_recipe_default = {
-    .name = "mx-mel-22k-80",
-    .rate = 22050,
-    .fft_size = 1024,
-    .hop = 256,
-    .bands = 80,
-    .low_hz = 0,
-    .high_hz = 8000,
-    .floor = 1e-5f,
-    .pitch_low_hz = 65,
-    .pitch_high_hz = 500,
-    .pitch_silence = 2e-3f,
-    .pitch_threshold = 0.4f,
-    .pitch_octave = 0.02f,
-    .pitch_jump = 0.4f,
-    .pitch_change = 0.1f,
+const struct mx_recipe mx_recipes[MX_RECIPES] = {
+#define X(identifier, text, words, ...) {.name = (text), __VA_ARGS__},
+    MX_RECIPE_LIST(X)
+#undef X
 };
+
+const char *const mx_recipe_names[MX_RECIPES + 1] = {
+#define X(identifier, text, words, ...) text,
+    MX_RECIPE_LIST(X)
+#undef X
+        NULL};
+
+const struct mx_recipe *mx_recipe_find(const char *name)
+{
+    if (name == NULL) return MX_RECIPE_DEFAULT;
+    for (int i = 0; i < MX_RECIPES; i++)
+        if (strcmp(name, mx_recipes[i].name) == 0) return &mx_recipes[i];
+    return NULL;
+}
+
+const struct mx_recipe *mx_recipe_find_hash(const char *hash_text)
+{
+    char own[MX_RECIPE_HASH_BYTES];
+    for (int i = 0; i < MX_RECIPES; i++)
+        if (strcmp(hash_text, mx_recipe_hash_text(&mx_recipes[i], own)) == 0) return &mx_recipes[i];
+    return NULL;
+}
 
 int mx_recipe_check(const struct mx_recipe *r)
 {
@@ -88,12 +98,6 @@ const char *mx_recipe_hash_text(const struct mx_recipe *recipe, char out[MX_RECI
 {
     snprintf(out, MX_RECIPE_HASH_BYTES, "%016" PRIx64, mx_recipe_hash(recipe));
     return out;
-}
-
-bool mx_recipe_is_default(const char *hash_text)
-{
-    char own[MX_RECIPE_HASH_BYTES];
-    return strcmp(hash_text, mx_recipe_hash_text(&mx_recipe_default, own)) == 0;
 }
 
 int64_t mx_recipe_frames(const struct mx_recipe *recipe, int64_t samples)

@@ -9,7 +9,11 @@
  * power 1 and its default bands, and, except for the padding, the recipe of HiFi-GAN and similar vocoders.
  * energy and pitch: as in myxtts/ops.h.
  *
- * Memory: a recipe is a plain value. Tables belong to the code that made them.
+ * The recipes that the program knows are one table, mx_recipes: another one is a row of it. A run chooses one
+ * (data.recipe), and its packed corpora, checkpoints, voices and exports keep it.
+ *
+ * Memory: a recipe is a plain value; those of the table live as long as the program. Tables of numbers belong to the
+ * code that made them.
  */
 #ifndef MX_FEATURES_RECIPE_H
 #define MX_FEATURES_RECIPE_H
@@ -28,8 +32,44 @@ struct mx_recipe {
     float pitch_silence, pitch_threshold, pitch_octave, pitch_jump, pitch_change;
 };
 
-/* "mx-mel-22k-80" */
-extern const struct mx_recipe mx_recipe_default;
+/* X(IDENTIFIER, name, words, members …)
+ *
+ *     IDENTIFIER  MX_RECIPE_IDENTIFIER: its place in mx_recipes
+ *     name        in settings and files; it never changes, and neither do the members
+ *     words       for help
+ *
+ * The first one is the default. Files are compared by the hash of the members. */
+#define MX_RECIPE_LIST(X)                                                                                              \
+    X(MEL_22K_80, "mx-mel-22k-80", "22,050 Hz, 80 bands up to 8,000 Hz", .rate = 22050, .fft_size = 1024, .hop = 256,  \
+      .bands = 80, .high_hz = 8000, MX_RECIPE_COMMON)                                                                  \
+    X(MEL_24K_100, "mx-mel-24k-100", "24,000 Hz, 100 bands up to 12,000 Hz", .rate = 24000, .fft_size = 1024,          \
+      .hop = 256, .bands = 100, .high_hz = 12000, MX_RECIPE_COMMON)                                                    \
+    X(MEL_44K_100, "mx-mel-44k-100", "44,100 Hz, 100 bands up to 22,050 Hz", .rate = 44100, .fft_size = 2048,          \
+      .hop = 512, .bands = 100, .high_hz = 22050, MX_RECIPE_COMMON)
+#define MX_RECIPE_COMMON                                                                                               \
+    .floor = 1e-5f, .pitch_low_hz = 65, .pitch_high_hz = 500, .pitch_silence = 2e-3f, .pitch_threshold = 0.4f,         \
+    .pitch_octave = 0.02f, .pitch_jump = 0.4f, .pitch_change = 0.1f
+
+enum mx_recipe_id {
+#define X(identifier, name, words, ...) MX_RECIPE_##identifier,
+    MX_RECIPE_LIST(X)
+#undef X
+        MX_RECIPES
+};
+
+extern const struct mx_recipe mx_recipes[MX_RECIPES];
+#define MX_RECIPE_DEFAULT (&mx_recipes[0])
+extern const char *const mx_recipe_names[MX_RECIPES + 1]; /* NULL-terminated */
+/* The recipe of options that name none. */
+static inline const struct mx_recipe *mx_recipe_or_default(const struct mx_recipe *recipe)
+{
+    return recipe != NULL ? recipe : MX_RECIPE_DEFAULT;
+}
+
+/* The one with this name, NULL: the default; NULL if there is none. */
+const struct mx_recipe *mx_recipe_find(const char *name);
+/* The one with the hash of which this is the text; NULL if there is none. */
+const struct mx_recipe *mx_recipe_find_hash(const char *hash_text);
 
 /* MX_ERR_ARGUMENT unless the tables can be made and the operations accept them. */
 int mx_recipe_check(const struct mx_recipe *recipe);
@@ -41,8 +81,6 @@ void mx_recipe_text(const struct mx_recipe *recipe, char out[MX_RECIPE_TEXT_BYTE
 uint64_t mx_recipe_hash(const struct mx_recipe *recipe);
 #define MX_RECIPE_HASH_BYTES 17
 const char *mx_recipe_hash_text(const struct mx_recipe *recipe, char out[MX_RECIPE_HASH_BYTES]); /* 16 digits */
-/* Whether this is the text of the hash of mx_recipe_default, the recipe that the program computes. */
-bool mx_recipe_is_default(const char *hash_text);
 
 /* Frames of an utterance; 0 samples have none. */
 int64_t mx_recipe_frames(const struct mx_recipe *recipe, int64_t samples);

@@ -19,6 +19,7 @@ enum { MEL, ENERGY, PITCH, TENSORS };
 struct mx_feature_stage {
     struct mx_prepare_stage stage;
     struct mx_packed_tensor tensors[TENSORS];
+    const struct mx_recipe *recipe;
     char hash[MX_RECIPE_HASH_BYTES];
     struct mx_registry *registry;
     struct mx_device *devices[MX_SELECTION_MAX];
@@ -47,8 +48,9 @@ static int stage_start(void *context, int number, void **state)
     int rc = 0;
     struct mx_feature_stage *const stage = context;
     struct mx_device *const device = stage->devices[number % stage->device_count];
-    const struct mx_extract_options options = {.samples_max = stage->samples_max, .utterances_max = 1};
-    const size_t frames = (size_t)mx_recipe_frames_most(&mx_recipe_default, stage->samples_max, 1);
+    const struct mx_extract_options options = {
+        .recipe = stage->recipe, .samples_max = stage->samples_max, .utterances_max = 1};
+    const size_t frames = (size_t)mx_recipe_frames_most(stage->recipe, stage->samples_max, 1);
     struct worker *worker = mx_alloc(1, sizeof *worker);
     if (worker == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int i = 0; i < TENSORS; i++) {
@@ -81,7 +83,8 @@ out:
     return rc;
 }
 
-int mx_feature_stage_create(int workers, double seconds_max, struct mx_feature_stage **out)
+int mx_feature_stage_create(int workers, const struct mx_recipe *recipe, double seconds_max,
+                            struct mx_feature_stage **out)
 {
     int rc = 0;
     char names[MX_SELECTION_MAX][16];
@@ -100,14 +103,15 @@ int mx_feature_stage_create(int workers, double seconds_max, struct mx_feature_s
     MX_TRY(mx_registry_open(NULL, &wanted, &stage->registry));
     for (; stage->device_count < devices; stage->device_count++)
         MX_TRY(mx_registry_device_open(stage->registry, stage->device_count, 0, &stage->devices[stage->device_count]));
-    stage->samples_max = (int64_t)ceil(seconds_max * MX_AUDIO_RATE) + 1;
-    stage->tensors[MEL] = (struct mx_packed_tensor){"mel", (uint32_t)mx_recipe_default.bands, 0};
+    stage->recipe = recipe;
+    stage->samples_max = (int64_t)ceil(seconds_max * recipe->rate) + 1;
+    stage->tensors[MEL] = (struct mx_packed_tensor){"mel", (uint32_t)recipe->bands, 0};
     stage->tensors[ENERGY] = (struct mx_packed_tensor){"energy", 1, 0};
     stage->tensors[PITCH] = (struct mx_packed_tensor){"pitch", 1, 0};
     stage->stage = (struct mx_prepare_stage){.tensors = stage->tensors,
                                              .tensor_count = TENSORS,
-                                             .recipe = mx_recipe_default.name,
-                                             .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, stage->hash),
+                                             .recipe = recipe->name,
+                                             .recipe_hash = mx_recipe_hash_text(recipe, stage->hash),
                                              .context = stage,
                                              .start = stage_start,
                                              .run = stage_run,

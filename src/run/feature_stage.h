@@ -9,11 +9,13 @@
 #define MX_RUN_FEATURE_STAGE_H
 
 #include "corpus/pack_spec.h"
+#include "features/recipe.h"
 
 struct mx_feature_stage;
 
 /* For recordings of at most `seconds_max`; workers 0: one for each core. */
-int mx_feature_stage_create(int workers, double seconds_max, struct mx_feature_stage **out);
+int mx_feature_stage_create(int workers, const struct mx_recipe *recipe, double seconds_max,
+                            struct mx_feature_stage **out);
 void mx_feature_stage_destroy(struct mx_feature_stage *stage); /* NULL is fine */
 const struct mx_prepare_stage *mx_feature_stage_get(const struct mx_feature_stage *stage);
 

@@ -145,6 +145,23 @@ static void size_keep(struct mx_settings_model *m, const struct mx_model_size *s
     m->hidden = size->hidden == named->hidden ? 0 : size->hidden;
 }
 
+/* ---- the recipe ---- */
+
+/* That of the settings, or else of the checkpoint that the run begins with, whose networks know no other. */
+static int recipe_choose(struct mx_job *job)
+{
+    enum mx_settings_recipe *const asked = &job->settings.data.recipe;
+    const struct mx_recipe *const from = job->origin != NULL ? mx_checkpoint_recipe(job->origin) : NULL;
+    job->recipe = *asked != MX_SETTINGS_RECIPE_AUTO ? mx_settings_recipe(*asked) : mx_recipe_or_default(from);
+    *asked = mx_settings_recipe_of(job->recipe);
+    if (from == NULL || from == job->recipe) return 0;
+    return MX_FAIL(MX_ERR_USAGE,
+                   job->request.resume != NULL ? "omit '--recipe': a run continues with the features it has"
+                                               : "omit '--recipe', or start without '--init-from'",
+                   "%s was trained on features of the recipe %s, not of %s", mx_checkpoint_path(job->origin),
+                   from->name, job->recipe->name);
+}
+
 /* ---- corpus ---- */
 
 /* The words of data.lexicon. A run that goes on has those of its checkpoint, and no others; one that begins with other
@@ -190,6 +207,7 @@ static int dataset_open(struct mx_job *job)
     options.manifest.validation_fraction = d->validation_fraction;
     if (d->val_data[0] != '\0') options.manifest.validation = d->val_data;
     if (d->decisions[0] != '\0') options.manifest.decisions = d->decisions;
+    options.row.audio.rate = job->recipe->rate;
     options.row.audio.seconds_min = d->min_seconds;
     options.row.audio.seconds_max = d->max_seconds;
     MX_TRY(mx_audio_options_check(&options.row.audio));
@@ -214,6 +232,7 @@ static int dataset_open(struct mx_job *job)
     }
     MX_TRY(mx_job_long(job, &options, &pieces));
     MX_TRY(mx_job_dataset_open(job, &options));
+    MX_TRY(mx_recipe_dataset_check(job->recipe, job->dataset));
     if (job->request.resume == NULL && job->vocabulary != NULL) /* a packed corpus brings its own */
         MX_TRY(mx_vocabulary_add_lexicon(job->vocabulary, mx_dataset_lexicon(job->dataset)));
     if (job->request.resume == NULL) goto out;
@@ -235,6 +254,7 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
     const int rc = size_asked(m, &size);
     if (rc < 0) return rc;
     *out = mx_model_config_default(&size, (int32_t)mx_vocabulary_size(words), (int32_t)mx_vocabulary_languages(words));
+    out->bands = job->recipe->bands;
     if (from != NULL) { /* the network is what it was; how it is trained may change */
         if (!size_equal(&size, &from->model.size)) {
             char text[SIZE_BYTES];
@@ -313,6 +333,7 @@ static int options_choose(struct mx_job *job)
         (struct mx_trainer_options){.device = job->device,
                                     .comm = job->options.comm,
                                     .dataset = job->dataset,
+                                    .recipe = job->recipe,
                                     .optimizer.schedule = {.peak = t->learning_rate,
                                                            .floor = t->learning_rate_floor,
                                                            .steps = 1,
@@ -379,6 +400,7 @@ int mx_job_open(struct mx_job *job, bool dry)
     if (!dry) MX_TRY(run_open(job)); /* before its newest checkpoint is looked for */
     MX_TRY(origin_open(job));
     MX_TRY(origin_size_check(job));
+    MX_TRY(recipe_choose(job));
     MX_TRY(mx_job_vocoder_open(job));
     MX_TRY(dataset_open(job));
     MX_TRY(mx_job_ranks_compare(job));
@@ -432,7 +454,7 @@ static int normaliser_choose(struct mx_job *job)
     if (from != NULL)
         job->options.normaliser = from->normaliser;
     else if (mx_job_ranks_first(job))
-        rc = mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser);
+        rc = mx_normaliser_measure(job->dataset, job->recipe, job->devices.data, &job->options.normaliser);
     return rc < 0 ? rc : mx_job_ranks_normaliser(job);
 }
 
@@ -457,7 +479,7 @@ static void batches_say(const struct mx_job *job)
 const char *mx_job_batch_text(const struct mx_job *job, char out[MX_JOB_BATCH_BYTES])
 {
     const struct mx_trainer_memory_plan *const p = &job->plan;
-    const double seconds = (double)p->batch_frames * mx_recipe_default.hop / mx_recipe_default.rate;
+    const double seconds = (double)p->batch_frames * job->recipe->hop / job->recipe->rate;
     if (!job->options.batch_even || job->options.vocoder_alone)
         snprintf(out, MX_JOB_BATCH_BYTES, "%" PRIu32 " batches of at most %d %s an epoch", p->epoch_batches,
                  (int)p->capacity.model.sequences, job->options.vocoder_alone ? "segments" : "utterances");

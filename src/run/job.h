@@ -93,6 +93,7 @@ struct mx_job {
     struct mx_device *device;             /* the one of the pair that trains */
     struct mx_checkpoint *origin;         /* for resume and init_from */
     struct mx_checkpoint *vocoder_origin; /* that vocoder.from names; NULL: none */
+    const struct mx_recipe *recipe;       /* of the features of the run */
     struct mx_lexicon *lexicon;           /* of data.lexicon; NULL: none */
     struct mx_vocabulary *vocabulary;     /* of the origin; NULL: the corpus has its own */
     struct mx_dist *dist;                 /* the ranks of the run; NULL: this process alone (ranks.h) */

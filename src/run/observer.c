@@ -48,14 +48,14 @@ static void failure_tell(struct mx_job_observer *o, const char *what)
 
 /* ---- facts ---- */
 
-static double corpus_seconds(const struct mx_dataset *dataset)
+static double corpus_seconds(const struct mx_dataset *dataset, const struct mx_recipe *recipe)
 {
     double samples = 0;
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
         const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
-        samples += mx_dataset_kind(dataset) == MX_PACKED_AUDIO ? u->samples : (double)u->frames * mx_recipe_default.hop;
+        samples += mx_dataset_kind(dataset) == MX_PACKED_AUDIO ? u->samples : (double)u->frames * recipe->hop;
     }
-    return samples / MX_AUDIO_RATE;
+    return samples / recipe->rate;
 }
 
 /* The texts that samples are spoken of, for those who listen to them. */
@@ -122,7 +122,7 @@ static int facts_find(struct mx_job_observer *o)
                              .validation = job->plan.validation,
                              .speakers = mx_dataset_speaker_count(job->dataset),
                              .symbols = (uint32_t)mx_vocabulary_size(words),
-                             .seconds = corpus_seconds(job->dataset),
+                             .seconds = corpus_seconds(job->dataset, job->recipe),
                              .left_out = o->left_out,
                              .mode = mx_mode_name(&job->devices.choice),
                              .fallback = job->devices.choice.fallback,

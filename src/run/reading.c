@@ -37,6 +37,8 @@ static void pack_command(const struct mx_settings_data *d, struct mx_string *tex
     mx_string_append_shell(text, d->train_data);
     if (file.data != NULL) option_add(text, "--output", file.data);
     if (strcmp(d->language, "auto") != 0) option_add(text, "--language", d->language);
+    if (mx_settings_recipe(d->recipe) != MX_RECIPE_DEFAULT)
+        option_add(text, "--recipe", mx_settings_recipe(d->recipe)->name);
     if (d->tokens == MX_TOKENS_CHARS) option_add(text, "--tokens", "chars");
     if (d->lexicon[0] != '\0') option_add(text, "--lexicon", d->lexicon);
     if (d->decisions[0] != '\0') option_add(text, "--decisions", d->decisions);

@@ -41,14 +41,15 @@ static bool samples_wanted(const struct mx_job *job, uint32_t validation)
 }
 
 /* Frames before and behind a frame whose samples it needs, too. */
-static int32_t picture_margin(void)
+static int32_t picture_margin(const struct mx_recipe *recipe)
 {
-    return (mx_recipe_default.fft_size / 2 + mx_recipe_default.hop - 1) / mx_recipe_default.hop;
+    return (recipe->fft_size / 2 + recipe->hop - 1) / recipe->hop;
 }
 
-static struct mx_extract_options picture_options(void)
+static struct mx_extract_options picture_options(const struct mx_recipe *recipe)
 {
-    return (struct mx_extract_options){.samples_max = (int64_t)(PIECE + 2 * picture_margin()) * mx_recipe_default.hop,
+    return (struct mx_extract_options){.recipe = recipe,
+                                       .samples_max = (int64_t)(PIECE + 2 * picture_margin(recipe)) * recipe->hop,
                                        .utterances_max = 1,
                                        .no_pitch = true,
                                        .owner = "pictures"};
@@ -83,13 +84,13 @@ int mx_job_samples_memory_plan(const struct mx_job *job, const struct mx_trainer
 {
     *out = (struct mx_job_samples_memory){0};
     if (!samples_wanted(job, plan->validation)) return 0;
-    const struct mx_extract_options picture = picture_options();
+    const struct mx_extract_options picture = picture_options(job->recipe);
     out->pictures = mx_extract_bytes(&picture);
     out->pictures_host = mx_extract_host_bytes(&picture);
     const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(&job->options);
     const struct mx_speak_sound sound = sound_of(job, &vocoder);
-    return mx_speak_memory_plan(&job->options.model, &plan->capacity.model, &mx_recipe_default, &sound,
-                                reference_samples(job), &out->speak);
+    return mx_speak_memory_plan(&job->options.model, &plan->capacity.model, job->recipe, &sound, reference_samples(job),
+                                &out->speak);
 }
 
 int mx_job_samples_open(struct mx_job *job)
@@ -98,6 +99,7 @@ int mx_job_samples_open(struct mx_job *job)
     const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
     if (!samples_wanted(job, job->plan.validation)) return 0;
     const struct mx_speak_voice parts = {.device = job->device,
+                                         .recipe = job->recipe,
                                          .stream = voice.stream,
                                          .model = voice.model,
                                          .parameters = voice.average,
@@ -105,7 +107,7 @@ int mx_job_samples_open(struct mx_job *job)
                                                                                : mx_dataset_vocabulary(job->dataset),
                                          .normaliser = job->options.normaliser,
                                          .reference_samples = reference_samples(job)};
-    const struct mx_extract_options picture = picture_options();
+    const struct mx_extract_options picture = picture_options(job->recipe);
     const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(&job->options);
     struct mx_speak_sound sound = sound_of(job, &vocoder);
     sound.vocoder_parameters = voice.vocoder;
@@ -124,7 +126,7 @@ static int mel_make(struct mx_job *job, const struct sound *sound, int32_t frame
     int rc = 0;
     struct mx_extract_features features;
     const struct mx_trainer_voice voice = mx_trainer_voice(job->trainer);
-    const int64_t hop = mx_recipe_default.hop, bands = mx_recipe_default.bands, margin = picture_margin();
+    const int64_t hop = job->recipe->hop, bands = job->recipe->bands, margin = picture_margin(job->recipe);
     float *const piece = mx_alloc((size_t)((PIECE + 2 * margin + 1) * bands), sizeof *piece);
     if (piece == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int64_t at = 0; at < frames; at += PIECE) {
@@ -148,8 +150,8 @@ static int picture_write(struct mx_job *job, const struct sound *sound, const ch
     int rc = 0;
     float *mel = NULL;
     struct mx_canvas canvas = {0};
-    const int bands = mx_recipe_default.bands;
-    const int frames = (int)mx_recipe_frames(&mx_recipe_default, (int64_t)sound->count);
+    const int bands = job->recipe->bands;
+    const int frames = (int)mx_recipe_frames(job->recipe, (int64_t)sound->count);
     const int width = frames < MX_CANVAS_SIDE_MAX ? frames : MX_CANVAS_SIDE_MAX;
     mel = mx_alloc((size_t)frames * (size_t)bands, sizeof *mel);
     if (mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -170,7 +172,7 @@ static int sound_write(struct mx_job *job, const struct sound *sound, const char
     char *const wav = mx_format("%s/%03" PRIu32 ".wav", folder, number);
     char *const png = mx_format("%s/%03" PRIu32 ".png", folder, number);
     if (wav == NULL || png == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_wav_write(wav, sound->samples, sound->count, mx_recipe_default.rate, MX_WAV_PCM16));
+    MX_TRY(mx_wav_write(wav, sound->samples, sound->count, job->recipe->rate, MX_WAV_PCM16));
     MX_TRY(picture_write(job, sound, png));
 out:
     mx_free(wav);
@@ -186,7 +188,7 @@ static int recording_keep(const struct mx_job *job, const struct mx_dataset_item
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (access(path, F_OK) == 0) goto out;
     MX_TRY(mx_file_make_folder(job->run, "samples/recorded"));
-    MX_TRY(mx_wav_write(path, item->samples, item->sample_count, MX_AUDIO_RATE, MX_WAV_PCM16));
+    MX_TRY(mx_wav_write(path, item->samples, item->sample_count, job->recipe->rate, MX_WAV_PCM16));
 out:
     mx_free(path);
     return rc;

@@ -130,6 +130,12 @@ static const struct mx_config_choice token_choices[] = {
     MX_TOKENS_LIST(X)
 #undef X
         {NULL, 0, NULL}};
+static const struct mx_config_choice recipe_choices[] = {
+    {"auto", MX_SETTINGS_RECIPE_AUTO, "that of the weights that a run begins with, or else the first of the others"},
+#define X(identifier, name, words, ...) {name, MX_SETTINGS_RECIPE_##identifier, words},
+    MX_RECIPE_LIST(X)
+#undef X
+        {NULL, 0, NULL}};
 static const struct mx_config_choice balance_choices[] = {
 #define X(identifier, name) {name, MX_BALANCE_##identifier, NULL},
     MX_BALANCE_LIST(X)
@@ -158,6 +164,10 @@ static const struct mx_config_field data_fields[] = {
      .flag = "language", .value = "LANGUAGE"},
     {MX_CONFIG_ENUM(DATA, tokens, enum mx_tokens_mode, token_choices, "phonemes",
                     "Symbols that the network reads: phonemes from espeak-ng, or the characters themselves.")},
+    {MX_CONFIG_ENUM(DATA, recipe, enum mx_settings_recipe, recipe_choices, "auto",
+                    "Recipe of the features, which decides the samples per second of the voice and the bands of its "
+                    "mel. A voice, its vocoder and a packed corpus fit together if they have the same recipe."),
+     .flag = "recipe", .value = "NAME"},
     {MX_CONFIG_TEXT(DATA, lexicon, "",
                     "File that says how words are pronounced. The voice keeps these words and says them so wherever it "
                     "speaks."),

@@ -13,6 +13,7 @@
 #include "base/config.h"
 #include "corpus/balance.h"
 #include "features/augment.h"
+#include "features/recipe.h"
 #include "model/losses.h"
 #include "myxtts/registry.h"
 #include "text/tokens.h"
@@ -45,12 +46,21 @@ struct mx_settings_model {
 #undef X
 };
 
+/* MX_SETTINGS_RECIPE_AUTO, then one for each row of MX_RECIPE_LIST. */
+enum mx_settings_recipe {
+    MX_SETTINGS_RECIPE_AUTO,
+#define X(identifier, name, words, ...) MX_SETTINGS_RECIPE_##identifier,
+    MX_RECIPE_LIST(X)
+#undef X
+};
+
 /* Section data. */
 struct mx_settings_data {
     char *train_data, *val_data; /* "": none */
     double validation_fraction;
     char language[8]; /* "auto": by the script of each text */
     enum mx_tokens_mode tokens;
+    enum mx_settings_recipe recipe;
     char *lexicon;   /* "": none */
     char *decisions; /* "": those beside the manifest */
     double min_seconds, max_seconds;
@@ -156,6 +166,17 @@ extern const struct mx_config_schema mx_settings_schema;
 /* Fills in what the user did not give: everything that the optimization level decides, and the learning rate of the
  * vocoder, which is 0 for one that was taken from elsewhere (it stays open while no vocoder is trained). */
 void mx_settings_resolve(struct mx_settings *settings);
+
+/* A recipe, which is not AUTO, and back. */
+static inline const struct mx_recipe *mx_settings_recipe(enum mx_settings_recipe recipe)
+{
+    return &mx_recipes[(int)recipe - 1];
+}
+
+static inline enum mx_settings_recipe mx_settings_recipe_of(const struct mx_recipe *recipe)
+{
+    return (enum mx_settings_recipe)(recipe - mx_recipes + 1);
+}
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */
 /* The most batches prepared ahead: the setting, or MX_SETTINGS_BUFFER. */

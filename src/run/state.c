@@ -261,8 +261,8 @@ int mx_job_save(struct mx_job *job, bool best)
         .speaker_count = mx_dataset_speaker_count(job->dataset),
         .speaker_languages = job->speaker_languages,
         .normaliser = job->options.normaliser,
-        .recipe = mx_recipe_default.name,
-        .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, hash),
+        .recipe = job->recipe->name,
+        .recipe_hash = mx_recipe_hash_text(job->recipe, hash),
         .cleaner_version = (uint64_t)mx_vocabulary_cleaner(
             job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset)),
         .audio_version = MX_AUDIO_VERSION,

@@ -86,6 +86,14 @@ int mx_job_vocoder_open(struct mx_job *job)
         const struct mx_checkpoint_options finite = {.finite = true, .named = true};
         MX_TRY(mx_checkpoint_open(v->from, &finite, &job->vocoder_origin));
         MX_TRY(mx_checkpoint_vocoder_check(job->vocoder_origin));
+        const struct mx_recipe *const made = mx_checkpoint_recipe(job->vocoder_origin);
+        if (made != job->recipe) {
+            MX_FAIL(MX_ERR_DATA, NULL, "the vocoder %s was trained on features of the recipe %s, the run has %s",
+                    v->from, made->name, job->recipe->name);
+            mx_error_hint("train with '--recipe %s', or choose another vocoder", made->name);
+            rc = MX_ERR_DATA;
+            goto out;
+        }
     }
     if (part == MX_SETTINGS_PART_VOCODER && v->learning_rate == 0)
         MX_RAISE(MX_ERR_USAGE, "'--vocoder-lr 0.0003' goes on with it",

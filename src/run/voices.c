@@ -21,7 +21,7 @@ static bool candidate_next(const struct mx_dataset *dataset, uint32_t speaker, d
     bool found = false;
     for (uint32_t i = 0; i < mx_dataset_count(dataset); i++) {
         const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
-        const double off = fabs(u->samples / (double)MX_AUDIO_RATE - SECONDS);
+        const double off = fabs(u->samples / (double)mx_dataset_rate(dataset) - SECONDS);
         if (u->speaker != speaker || u->validation || off <= worse || (found && off >= *distance)) continue;
         found = true;
         *out = i;
@@ -42,7 +42,7 @@ static int voice_write(const struct mx_job *job, struct mx_dataset_reader *reade
         if (rc < 0) return rc;
         char *const path = mx_format("%s/" MX_CHECKPOINT_RECORDING, job->run, (size_t)speaker);
         if (path == NULL) return MX_ERR_NO_MEMORY;
-        rc = mx_wav_write(path, item.samples, item.sample_count, MX_AUDIO_RATE, MX_WAV_PCM16);
+        rc = mx_wav_write(path, item.samples, item.sample_count, mx_dataset_rate(job->dataset), MX_WAV_PCM16);
         mx_free(path);
         return rc;
     }

@@ -73,6 +73,7 @@ int mx_place_vocoder_open(struct mx_place_vocoder *v, const struct mx_place *pla
     }
     MX_TRY(mx_checkpoint_vocoder_check(from));
     v->config = mx_checkpoint_state(from)->vocoder;
+    v->recipe = mx_checkpoint_recipe(from);
     MX_TRY(weights_load(v, place, from));
     v->config.size.name = ""; /* it belongs to the checkpoint */
     v->loaded = true;

@@ -23,7 +23,8 @@ void mx_place_close(struct mx_place *place); /* waits for the stream first */
 
 /* A vocoder with its averaged weights on a device, or Griffin–Lim. */
 struct mx_place_vocoder {
-    bool loaded; /* false: Griffin–Lim, which needs nothing */
+    bool loaded; /* false: Griffin–Lim, which needs nothing, and has no other member */
+    const struct mx_recipe *recipe;
     struct mx_vocoder_config config;
     struct mx_buffer *weights;
 };

@@ -64,12 +64,18 @@ static const char *advice(enum mx_reject reject)
     }
 }
 
+static const struct mx_recipe *recipe_of(const struct listening *l)
+{
+    return mx_speak_voice(l->speak)->recipe;
+}
+
 static int recording_read(struct listening *l, const struct mx_reference *r, const float **samples, size_t *count,
                           struct mx_audio_report *report)
 {
     struct mx_audio_options reading = MX_AUDIO_OPTIONS_DEFAULT;
     char quoted[256];
     reading.seconds_max = MX_REFERENCE_SECONDS_MAX;
+    reading.rate = recipe_of(l)->rate;
     *report = (struct mx_audio_report){0};
     if (r->file == NULL && r->samples == NULL)
         return MX_FAIL(MX_ERR_ARGUMENT, "set file or samples of each struct mx_reference",
@@ -109,7 +115,7 @@ static int recording_check(struct listening *l, const struct mx_reference *r, co
     double above;
     const double level = 20 * log10(report->rms > 0 ? report->rms : 1e-9);
     const double all = (double)report->frames * (report->channels > 0 ? report->channels : 1);
-    const int rc = mx_reference_above_noise(samples, count, mx_recipe_default.rate, &above);
+    const int rc = mx_reference_above_noise(samples, count, recipe_of(l)->rate, &above);
     if (rc < 0) return rc;
     if (level < QUIET_DB)
         problem(l, QUIET, r,
@@ -167,7 +173,7 @@ static int recording_listen(struct listening *l, const struct mx_reference *r)
     const float *samples;
     size_t count;
     MX_TRY(recording_read(l, r, &samples, &count, &report));
-    l->seconds += (double)count / mx_recipe_default.rate;
+    l->seconds += (double)count / recipe_of(l)->rate;
     if (l->checked) MX_TRY(recording_check(l, r, samples, count, &report));
     MX_TRY(samples_listen(l, samples, count));
 out:

@@ -200,7 +200,7 @@ int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_so
     struct mx_speak *s = mx_alloc(1, sizeof *s);
     if (s == NULL) return MX_ERR_NO_MEMORY;
     s->voice = *voice;
-    s->recipe = voice->recipe != NULL ? *voice->recipe : mx_recipe_default;
+    s->recipe = *mx_recipe_or_default(voice->recipe);
     s->voice.recipe = &s->recipe;
     s->capacity = *mx_model_capacity(voice->model);
     s->bands = s->recipe.bands;

@@ -39,7 +39,7 @@ struct mx_speak_voice {
     bool owned;                 /* stream and model belong to the engine once it is created */
     struct mx_slice parameters; /* the weights to speak with */
     const struct mx_vocabulary *vocabulary;
-    const struct mx_recipe *recipe; /* NULL: mx_recipe_default */
+    const struct mx_recipe *recipe; /* NULL: the default */
     struct mx_normaliser normaliser;
     int32_t reference_frames;   /* the longest reference; 0: an even share of the network's room for references */
     uint32_t reference_samples; /* memory for references up to this length is allocated at the start; longer ones (all

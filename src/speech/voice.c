@@ -98,7 +98,7 @@ static int sound_check(const struct mx_voice *v)
     const struct mx_model_capacity room = mx_voice_room(1);
     const struct mx_speak_sound sound = sound_of(v);
     struct mx_speak_memory_plan plan;
-    return mx_speak_memory_plan(&mx_checkpoint_state(v->checkpoint)->model, &room, &mx_recipe_default, &sound, 0,
+    return mx_speak_memory_plan(&mx_checkpoint_state(v->checkpoint)->model, &room, mx_voice_recipe(v), &sound, 0,
                                 &plan);
 }
 
@@ -240,9 +240,14 @@ const char *mx_voice_attribution(const struct mx_voice *v)
     return v == NULL ? "" : text_or(mx_checkpoint_state(v->checkpoint)->voice_attribution, "");
 }
 
+const struct mx_recipe *mx_voice_recipe(const struct mx_voice *v)
+{
+    return mx_checkpoint_recipe(v->checkpoint); /* no unknown recipe can be opened */
+}
+
 int mx_voice_rate(const struct mx_voice *v)
 {
-    return v == NULL ? 0 : mx_recipe_default.rate; /* no other recipe can be opened */
+    return v == NULL ? 0 : mx_voice_recipe(v)->rate;
 }
 
 size_t mx_voice_languages(const struct mx_voice *v)
@@ -290,6 +295,7 @@ int mx_voice_engine_create(struct mx_voice *v, const struct mx_model_capacity *r
 {
     int rc = 0;
     struct mx_speak_voice parts = {.device = v->place.device,
+                                   .recipe = mx_voice_recipe(v),
                                    .owned = true,
                                    .parameters = mx_slice_at(v->weights, 0),
                                    .vocabulary = v->vocabulary,

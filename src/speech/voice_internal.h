@@ -43,6 +43,9 @@ struct mx_voice {
     struct mx_voice_kept *kept; /* one for each speaker of the checkpoint, at least one */
 };
 
+/* Of the features of its networks; the sound has its rate. */
+const struct mx_recipe *mx_voice_recipe(const struct mx_voice *voice);
+
 #define MX_VOICE_REFERENCE_FRAMES 1040 /* that the network listens to at once: 12 seconds */
 
 /* Copies a struct of a caller, which begins with its size_t size, over the defaults in `own`; given NULL: they stay.

@@ -34,6 +34,11 @@ static const char *owner_of(const struct mx_batch_options *options)
     return options->owner != NULL ? options->owner : "batch";
 }
 
+static const struct mx_recipe *recipe_of(const struct mx_batch_options *options)
+{
+    return mx_recipe_or_default(options->capacity.recipe);
+}
+
 static int64_t span_words(const struct mx_batch_options *options)
 {
     return options->features ? 4 * (int64_t)options->capacity.model.sequences * options->span_max : 0;
@@ -56,7 +61,8 @@ static void pieces_place(const struct mx_batch_options *options, struct mx_layou
 static struct mx_extract_options extract_options(const struct mx_batch_options *options, bool reference)
 {
     const struct mx_host_batch_capacity *const c = &options->capacity;
-    return (struct mx_extract_options){.samples_max = reference ? c->reference_samples : c->samples,
+    return (struct mx_extract_options){.recipe = c->recipe,
+                                       .samples_max = reference ? c->reference_samples : c->samples,
                                        .utterances_max = c->model.sequences,
                                        .no_pitch = reference,
                                        .no_mel = !crops_only(options),
@@ -68,7 +74,8 @@ static struct mx_extract_options extract_options(const struct mx_batch_options *
 
 static struct mx_device_batch_options own_options(const struct mx_batch_options *options)
 {
-    return (struct mx_device_batch_options){.capacity = options->capacity.model,
+    return (struct mx_device_batch_options){.recipe = options->capacity.recipe,
+                                            .capacity = options->capacity.model,
                                             .vocoder = mx_segments_capacity(&options->segments),
                                             .segments_only = crops_only(options),
                                             .owner = owner_of(options)};
@@ -83,7 +90,8 @@ uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
     const uint64_t batch = options->own ? mx_device_batch_bytes(&own_batch) : 0;
     pieces_place(options, &layout, &pieces);
     if (options->features) return layout.offset_bytes + batch;
-    const uint64_t segments = options->segments.count > 0 ? mx_segments_maker_bytes(&options->segments) : 0;
+    const uint64_t segments =
+        options->segments.count > 0 ? mx_segments_maker_bytes(&options->segments, recipe_of(options)) : 0;
     const uint64_t reference = crops_only(options) ? 0 : mx_extract_bytes(&other);
     return layout.offset_bytes + mx_extract_bytes(&own) + reference + segments + batch;
 }
@@ -102,8 +110,11 @@ static int extractors_take(struct mx_batch_builder *builder, struct mx_stream *s
     int rc = 0;
     const struct mx_batch_options *const o = &builder->options;
     const struct mx_extract_options own = extract_options(o, false), other = extract_options(o, true);
-    const struct mx_segments_maker_options segments = {
-        .segments = o->segments, .seed = o->seed, .deviation = o->normaliser.mel_deviation, .owner = owner_of(o)};
+    const struct mx_segments_maker_options segments = {.segments = o->segments,
+                                                       .recipe = recipe_of(o),
+                                                       .seed = o->seed,
+                                                       .deviation = o->normaliser.mel_deviation,
+                                                       .owner = owner_of(o)};
     MX_TRY(mx_extract_create(builder->device, &own, &builder->extract));
     MX_TRY(mx_extract_normalise(builder->extract, o->normaliser.mel_mean, o->normaliser.mel_deviation));
     if (o->segments.count > 0) MX_TRY(mx_segments_maker_create(builder->device, &segments, &builder->segments));
@@ -181,7 +192,7 @@ static int values_normalise(const struct mx_batch_builder *builder, struct mx_st
     MX_TRY(mix(stream, raw->energy, p->ones, -n->energy_mean, to->energy, count));
     MX_TRY(mx_scale(
         stream, &(struct mx_scale_args){.x = to->energy, .count = count, .factor = (float)(1 / n->energy_deviation)}));
-    MX_TRY(mix(stream, p->ones, raw->pitch, -1 / (double)mx_recipe_default.pitch_low_hz, p->voiced, count));
+    MX_TRY(mix(stream, p->ones, raw->pitch, -1 / (double)recipe_of(&builder->options)->pitch_low_hz, p->voiced, count));
     MX_TRY(mx_activation(
         stream, &(struct mx_activation_args){.x = p->voiced, .y = p->voiced, .count = count, .act = MX_ACT_RELU}));
     MX_TRY(mix(stream, p->ones, p->voiced, -1, p->voiced, count));
@@ -247,7 +258,7 @@ static int features_make(struct mx_batch_builder *builder, struct mx_stream *str
                          const struct mx_model_batch *to)
 {
     int rc = 0;
-    const int64_t bands = mx_recipe_default.bands;
+    const int64_t bands = recipe_of(&builder->options)->bands;
     const int spans = builder->options.span_max;
     MX_TRY(words_upload(stream, to->mel, host->mel, host->frames * bands));
     MX_TRY(words_upload(stream, to->energy, host->energy, host->frames));

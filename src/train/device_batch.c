@@ -11,9 +11,10 @@
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
-static void arrays_place(struct mx_layout *layout, const struct mx_model_capacity *room, struct mx_model_batch *batch)
+static void arrays_place(struct mx_layout *layout, const struct mx_recipe *recipe, const struct mx_model_capacity *room,
+                         struct mx_model_batch *batch)
 {
-    mx_model_batch_place(layout, &(struct mx_model_config){.bands = mx_recipe_default.bands}, room, batch);
+    mx_model_batch_place(layout, &(struct mx_model_config){.bands = mx_recipe_or_default(recipe)->bands}, room, batch);
 }
 
 /* What the arrays of the acoustic network have room for. */
@@ -22,12 +23,12 @@ static struct mx_model_capacity arrays_room(const struct mx_device_batch_options
     return options->segments_only ? (struct mx_model_capacity){.sequences = 0} : options->capacity;
 }
 
-static void segments_place(struct mx_layout *layout, const struct mx_vocoder_capacity *room,
-                           struct mx_vocoder_batch *batch)
+static void segments_place(struct mx_layout *layout, const struct mx_recipe *recipe,
+                           const struct mx_vocoder_capacity *room, struct mx_vocoder_batch *batch)
 {
     *batch = (struct mx_vocoder_batch){0};
     if (room->sequences == 0) return;
-    mx_vocoder_batch_place(layout, &(struct mx_vocoder_config){.recipe = mx_recipe_default}, room, batch);
+    mx_vocoder_batch_place(layout, &(struct mx_vocoder_config){.recipe = *mx_recipe_or_default(recipe)}, room, batch);
 }
 
 /* Offsets of one kind. */
@@ -42,8 +43,8 @@ static struct mx_slice buffer_place(const struct mx_device_batch_options *option
     struct mx_model_batch batch;
     struct mx_vocoder_batch vocoder;
     const struct mx_model_capacity room = arrays_room(options);
-    arrays_place(layout, &room, &batch);
-    segments_place(layout, &options->vocoder, &vocoder);
+    arrays_place(layout, options->recipe, &room, &batch);
+    segments_place(layout, options->recipe, &options->vocoder, &vocoder);
     return mx_layout_take(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
 }
 
@@ -115,14 +116,15 @@ static void buffer_cut(struct mx_device_batch *on_device, struct mx_ragged token
     const struct mx_model_capacity own = {
         .sequences = tokens.count, .tokens = tokens.rows, .frames = frames.rows, .references = references.rows};
     const struct mx_model_capacity room = arrays_room(&on_device->options);
-    arrays_place(&layout, on_device->options.fixed ? &room : &own, b);
+    arrays_place(&layout, on_device->options.recipe, on_device->options.fixed ? &room : &own, b);
     b->tokens = (struct mx_ragged){b->tokens.offsets, tokens.count, tokens.rows, tokens.max_rows};
     b->frames = (struct mx_ragged){b->frames.offsets, frames.count, frames.rows, frames.max_rows};
     b->references = (struct mx_ragged){b->references.offsets, references.count, references.rows, references.max_rows};
     const struct mx_ragged segments = segments_measure(on_device->segments, on_device->segment_count);
     const struct mx_vocoder_capacity used = {.sequences = segments.count, .frames = segments.rows};
     on_device->segments_at = layout.offset_bytes;
-    segments_place(&layout, on_device->options.fixed ? &on_device->options.vocoder : &used, v);
+    segments_place(&layout, on_device->options.recipe, on_device->options.fixed ? &on_device->options.vocoder : &used,
+                   v);
     v->frames = (struct mx_ragged){v->frames.offsets, segments.count, segments.rows, segments.max_rows};
     on_device->used_bytes = layout.offset_bytes;
 }
@@ -207,7 +209,7 @@ static int piece_copy(struct mx_stream *stream, const struct mx_device_batch *fr
 {
     int rc = 0;
     const struct mx_model_batch *const a = &from->batch, *const b = &to->batch;
-    const int64_t bands = mx_recipe_default.bands;
+    const int64_t bands = mx_recipe_or_default(from->options.recipe)->bands;
     struct move moves[3]; /* of tokens, frames and frames of the reference */
     const struct move sequences = {piece.first, at, piece.count};
     for (size_t k = 0; k < 3; k++) {

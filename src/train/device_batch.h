@@ -26,6 +26,7 @@
 #include "vocoder/vocoder.h"
 
 struct mx_device_batch_options {
+    const struct mx_recipe *recipe; /* of the frames; NULL: the default */
     struct mx_model_capacity capacity;
     struct mx_vocoder_capacity vocoder; /* of the segments; no sequences: there are none */
     bool segments_only; /* of batches of crops: no arrays for the acoustic network, whose counts are then 0 */

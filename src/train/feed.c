@@ -60,7 +60,8 @@ static struct mx_batch_options builder_options(const struct mx_feed_options *o)
 
 static struct mx_device_batch_options device_options(const struct mx_feed_options *o, bool model)
 {
-    return (struct mx_device_batch_options){.capacity = o->capacity.model,
+    return (struct mx_device_batch_options){.recipe = o->capacity.recipe,
+                                            .capacity = o->capacity.model,
                                             .vocoder = mx_segments_capacity(&o->segments),
                                             .segments_only = o->segments.count > 0 && o->segments.crops,
                                             .fixed = o->fixed,
@@ -70,8 +71,11 @@ static struct mx_device_batch_options device_options(const struct mx_feed_option
 
 static struct mx_device_batch_options twin_options(const struct mx_feed_options *o)
 {
-    return (struct mx_device_batch_options){
-        .capacity = o->twin, .fixed = o->fixed, .offsets = true, .owner = "replica slots"};
+    return (struct mx_device_batch_options){.recipe = o->capacity.recipe,
+                                            .capacity = o->twin,
+                                            .fixed = o->fixed,
+                                            .offsets = true,
+                                            .owner = "replica slots"};
 }
 
 void mx_feed_memory_plan(const struct mx_feed_options *o, struct mx_feed_memory_plan *out)

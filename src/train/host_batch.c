@@ -27,6 +27,7 @@ struct voice {
 
 struct mx_batch_source {
     struct mx_batch_source_options options;
+    const struct mx_recipe *recipe;
     bool features;
     struct mx_feature_tensors tensors;
     int64_t crop_samples, crop_frames;
@@ -105,14 +106,16 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
     *out = NULL;
     if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     a->options = *options;
+    a->recipe = mx_recipe_or_default(options->recipe);
     MX_TRY(mx_segments_check(&options->segments));
     a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
-    if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, &a->tensors));
-    a->crop_samples = (int64_t)ceil(options->reference_seconds * mx_recipe_default.rate);
+    MX_TRY(mx_recipe_dataset_check(a->recipe, options->dataset));
+    if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, a->recipe, &a->tensors));
+    a->crop_samples = (int64_t)ceil(options->reference_seconds * a->recipe->rate);
     if (a->crop_samples < 1)
         MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds are enough for a voice", "a reference of %g seconds is empty",
                  options->reference_seconds);
-    a->crop_frames = mx_recipe_frames(&mx_recipe_default, a->crop_samples);
+    a->crop_frames = mx_recipe_frames(a->recipe, a->crop_samples);
     a->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *a->voices);
     a->list = mx_alloc(count, sizeof *a->list);
     a->place = mx_alloc(count, sizeof *a->place);
@@ -141,6 +144,11 @@ struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *a)
     return a->options.dataset;
 }
 
+const struct mx_recipe *mx_batch_source_recipe(const struct mx_batch_source *a)
+{
+    return a->recipe;
+}
+
 const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *a)
 {
     return &a->options.normaliser;
@@ -149,7 +157,7 @@ const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_sou
 uint32_t mx_batch_source_frames(const struct mx_batch_source *a, uint32_t utterance)
 {
     const struct mx_dataset_utterance *const u = mx_dataset_utterance(a->options.dataset, utterance);
-    return a->features ? u->frames : (uint32_t)mx_recipe_frames(&mx_recipe_default, u->samples);
+    return a->features ? u->frames : (uint32_t)mx_recipe_frames(a->recipe, u->samples);
 }
 
 uint32_t mx_batch_source_reference(const struct mx_batch_source *a, uint32_t epoch, uint32_t utterance,
@@ -188,15 +196,17 @@ static int64_t largest_sum(uint32_t *values, uint32_t count, uint32_t most, uint
 /* Samples of a crop; changing the speed rounds, which the last frame has room for. */
 static int64_t crop_samples_most(const struct mx_batch_source *a)
 {
-    return (int64_t)(a->options.segments.frames + 2 * MX_SEGMENT_MARGIN + 1) * mx_recipe_default.hop;
+    return (int64_t)(a->options.segments.frames + 2 * MX_SEGMENT_MARGIN + 1) * a->recipe->hop;
 }
 
 static void crops_capacity(const struct mx_batch_source *a, uint32_t most, struct mx_host_batch_capacity *out)
 {
     const int64_t samples = crop_samples_most(a);
-    const int32_t frames = (int32_t)mx_recipe_frames(&mx_recipe_default, samples), count = (int32_t)most;
+    const int32_t frames = (int32_t)mx_recipe_frames(a->recipe, samples), count = (int32_t)most;
     *out = (struct mx_host_batch_capacity){
-        .model = {.sequences = count, .frames = count * frames, .longest_frames = frames}, .samples = count * samples};
+        .recipe = a->recipe,
+        .model = {.sequences = count, .frames = count * frames, .longest_frames = frames},
+        .samples = count * samples};
 }
 
 int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *utterances, uint32_t count,
@@ -220,12 +230,13 @@ int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *ut
     int64_t samples = largest_sum(values, count, most, &longest_samples);
     if (frame_budget > 0 && (uint64_t)frames > frame_budget) {
         frames = (int64_t)frame_budget;
-        if (!a->features) samples = frames * mx_recipe_default.hop; /* a frame begins at each hop */
+        if (!a->features) samples = frames * a->recipe->hop; /* a frame begins at each hop */
     }
     if (count == 0 || tokens > INT32_MAX || frames > INT32_MAX || samples > INT32_MAX)
         MX_RAISE(MX_ERR_DATA, "make the batches smaller", "cannot make batches of %u out of %u utterances",
                  (unsigned)most, (unsigned)count);
-    *out = (struct mx_host_batch_capacity){.model = {.sequences = (int32_t)most,
+    *out = (struct mx_host_batch_capacity){.recipe = a->recipe,
+                                           .model = {.sequences = (int32_t)most,
                                                      .tokens = (int32_t)tokens,
                                                      .frames = (int32_t)frames,
                                                      .references = (int32_t)((int64_t)most * a->crop_frames),
@@ -272,7 +283,7 @@ int mx_host_batch_capacity_round(struct mx_host_batch_capacity *c)
 {
     enum { FRAMES = 64, TOKENS = 16 };
     const struct mx_model_capacity *const m = &c->model;
-    const int64_t samples = (int64_t)FRAMES * mx_recipe_default.hop;
+    const int64_t samples = (int64_t)FRAMES * mx_recipe_or_default(c->recipe)->hop;
     c->samples = round_up(c->samples, samples);
     c->reference_samples = round_up(c->reference_samples, samples);
     return capacity_set(c, round_up(m->frames, FRAMES), round_up(m->longest_frames, FRAMES),
@@ -298,7 +309,7 @@ static void *carve(struct carver *carver, int64_t words)
 static void arrays_place(struct mx_host_batch *batch, struct carver *carver, bool features)
 {
     const struct mx_model_capacity *const c = &batch->capacity.model;
-    const int64_t ends = c->sequences + 1, bands = mx_recipe_default.bands;
+    const int64_t ends = c->sequences + 1, bands = mx_recipe_or_default(batch->capacity.recipe)->bands;
     batch->utterances = carve(carver, c->sequences);
     batch->languages = carve(carver, c->sequences);
     batch->token_offsets = carve(carver, ends);
@@ -371,9 +382,9 @@ static void utterance_draw(struct mx_host_batch *batch, const struct mx_dataset_
 {
     const struct mx_batch_source *const a = batch->source;
     struct mx_augment_draw *const draw = &batch->draws[batch->count];
-    mx_augment_draw(batch->augment, a->options.seed, batch->epoch, utterance, mx_recipe_default.bands, draw);
+    mx_augment_draw(batch->augment, a->options.seed, batch->epoch, utterance, a->recipe->bands, draw);
     const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, draw->speed);
-    if (mx_recipe_frames(&mx_recipe_default, samples) < item->token_count) draw->speed = 1;
+    if (mx_recipe_frames(a->recipe, samples) < item->token_count) draw->speed = 1;
 }
 
 /* Of utterance number `count`. */
@@ -399,12 +410,12 @@ static int utterance_append(struct mx_host_batch *batch, const struct mx_dataset
     if (n >= c->sequences) return 0;
     if (batch->augment != NULL) utterance_draw(batch, item, utterance);
     const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(batch));
-    const int64_t frames = a->features ? item->frames : mx_recipe_frames(&mx_recipe_default, samples);
+    const int64_t frames = a->features ? item->frames : mx_recipe_frames(a->recipe, samples);
     const int64_t tokens = item->token_count;
     if (frames < tokens || tokens < 1) return 0;
     if (batch->tokens + tokens > c->tokens || batch->frames + frames > c->frames) return 0;
     if (a->features) {
-        const size_t bands = (size_t)mx_recipe_default.bands, at = (size_t)batch->frames, rows = (size_t)frames;
+        const size_t bands = (size_t)a->recipe->bands, at = (size_t)batch->frames, rows = (size_t)frames;
         memcpy(batch->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
         memcpy(batch->energy + at, item->tensors[a->tensors.energy], rows * sizeof(float));
         memcpy(batch->pitch + at, item->tensors[a->tensors.pitch], rows * sizeof(float));
@@ -441,7 +452,7 @@ static int reference_append(struct mx_host_batch *batch, const struct mx_dataset
         (size_t)mx_rng_below(a->options.seed, STREAM_CROP | batch->epoch, utterance, (uint64_t)(have - take) + 1);
     int64_t frames = take;
     if (a->features) {
-        const size_t bands = (size_t)mx_recipe_default.bands;
+        const size_t bands = (size_t)a->recipe->bands;
         float *const to = batch->reference_mel + (size_t)batch->references * bands;
         memcpy(to, item->tensors[a->tensors.mel] + from * bands, (size_t)take * bands * sizeof(float));
         mx_normaliser_mel(&a->options.normaliser, to, (size_t)take * bands);
@@ -451,7 +462,7 @@ static int reference_append(struct mx_host_batch *batch, const struct mx_dataset
         const int rc = samples_put(item->samples + from, (size_t)take, speed_of(batch), batch->reference_audio + at);
         if (rc < 0) return rc;
         batch->reference_sample_offsets[n + 1] = (int32_t)(at + samples);
-        frames = mx_recipe_frames(&mx_recipe_default, samples);
+        frames = mx_recipe_frames(a->recipe, samples);
     }
     batch->references += (int32_t)frames;
     batch->reference_offsets[n + 1] = batch->references;
@@ -514,9 +525,8 @@ struct crop {
     int32_t first;      /* the segment's first frame, counted from the crop's */
 };
 
-static struct crop crop_place(int64_t samples, int64_t first, int64_t rows)
+static struct crop crop_place(int64_t hop, int64_t samples, int64_t first, int64_t rows)
 {
-    const int64_t hop = mx_recipe_default.hop;
     const int64_t begin = first > MX_SEGMENT_MARGIN ? first - MX_SEGMENT_MARGIN : 0;
     const int64_t end = (first + rows + MX_SEGMENT_MARGIN) * hop;
     return (struct crop){begin * hop, end < samples ? end : samples, (int32_t)(first - begin)};
@@ -529,18 +539,17 @@ static int crop_put(struct mx_host_batch *batch, const struct mx_dataset_item *i
     const int32_t n = batch->count, at = batch->sample_offsets[n];
     if (n >= batch->capacity.model.sequences || n >= a->options.segments.count) return 0;
     if (batch->augment != NULL)
-        mx_augment_draw(batch->augment, a->options.seed, batch->epoch, number, mx_recipe_default.bands,
-                        &batch->draws[n]);
+        mx_augment_draw(batch->augment, a->options.seed, batch->epoch, number, a->recipe->bands, &batch->draws[n]);
     const double speed = speed_of(batch);
     const int64_t have = item->sample_count, whole = (int64_t)mx_augment_resampled(item->sample_count, speed);
-    const int64_t frames = mx_recipe_frames(&mx_recipe_default, whole);
+    const int64_t frames = mx_recipe_frames(a->recipe, whole);
     int64_t rows = frames < a->options.segments.frames ? frames : a->options.segments.frames;
     const int64_t first = mx_segments_begin(a->options.seed, batch->epoch, number, frames - rows + 1);
-    const struct crop crop = crop_place(whole, first, rows);
+    const struct crop crop = crop_place(a->recipe->hop, whole, first, rows);
     const int64_t begin = llround((double)crop.begin * speed), last = llround((double)crop.end * speed);
     const int64_t end = crop.end == whole || last > have ? have : last; /* in the recording as it is */
     const int64_t samples = (int64_t)mx_augment_resampled((size_t)(end - begin), speed);
-    const int64_t made = mx_recipe_frames(&mx_recipe_default, samples);
+    const int64_t made = mx_recipe_frames(a->recipe, samples);
     if (rows > made - crop.first) rows = made - crop.first; /* rounding can cost the last frame */
     if (rows < 1 || at + samples > batch->capacity.samples || batch->frames + made > batch->capacity.model.frames)
         return 0;

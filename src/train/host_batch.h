@@ -39,6 +39,7 @@ struct mx_batch_source;
 
 struct mx_batch_source_options {
     struct mx_dataset *dataset;
+    const struct mx_recipe *recipe;  /* NULL: the default; borrowed */
     struct mx_normaliser normaliser; /* for features; audio is normalised on the device */
     uint64_t seed;
     double reference_seconds; /* longest crop */
@@ -48,6 +49,7 @@ struct mx_batch_source_options {
 int mx_batch_source_create(const struct mx_batch_source_options *options, struct mx_batch_source **out);
 void mx_batch_source_destroy(struct mx_batch_source *source); /* NULL is fine */
 struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *source);
+const struct mx_recipe *mx_batch_source_recipe(const struct mx_batch_source *source);
 const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *source);
 /* Frames of an utterance, exact or an upper bound: see corpus/dataset.h. */
 uint32_t mx_batch_source_frames(const struct mx_batch_source *source, uint32_t utterance);
@@ -62,6 +64,7 @@ uint32_t mx_batch_source_crops(const struct mx_batch_source *source, uint32_t ut
 /* The upper limits of a batch with at most `batch_size` (0: no limit) of these utterances and at most `frame_budget`
  * (0: no limit) frames. Of crops only their number counts. */
 struct mx_host_batch_capacity {
+    const struct mx_recipe *recipe; /* of the frames; NULL: the default */
     struct mx_model_capacity model;
     int64_t samples, reference_samples; /* of all utterances together; 0 for precomputed features */
 };

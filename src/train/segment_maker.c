@@ -50,8 +50,8 @@ static int64_t shorts_most(const struct mx_segment_options *segments)
     return MX_VOCODER_BURST_PARTS * (int64_t)segments->frames + 4;
 }
 
-static void arrays_place(const struct mx_segment_options *segments, size_t tables, struct mx_layout *layout,
-                         struct arrays *a)
+static void arrays_place(const struct mx_segment_options *segments, int32_t bands, size_t tables,
+                         struct mx_layout *layout, struct arrays *a)
 {
     const struct mx_vocoder_capacity room = mx_segments_capacity(segments);
     const int64_t shorts = room.sequences * shorts_most(segments);
@@ -60,7 +60,7 @@ static void arrays_place(const struct mx_segment_options *segments, size_t table
                          .ids = mx_layout_take(layout, room.frames),
                          .levels = mx_layout_take(layout, 3 * blurred),
                          .streams = mx_layout_take(layout, 2 * blurred),
-                         .mel = mx_layout_take(layout, rows * mx_recipe_default.bands),
+                         .mel = mx_layout_take(layout, rows * bands),
                          .tables = mx_layout_take(layout, (int64_t)tables),
                          .samples = mx_layout_take(layout, room.sequences + 1),
                          .shorts = mx_layout_take(layout, room.sequences + 1),
@@ -68,14 +68,14 @@ static void arrays_place(const struct mx_segment_options *segments, size_t table
                          .burst = mx_layout_take(layout, shorts * MX_VOCODER_BURST_BANDS)};
 }
 
-uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments)
+uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments, const struct mx_recipe *recipe)
 {
-    const struct mx_recipe recipe = mx_vocoder_burst_recipe(&mx_recipe_default);
+    const struct mx_recipe burst = mx_vocoder_burst_recipe(recipe);
     struct mx_layout layout = {0};
     struct mx_recipe_tables tables;
     struct arrays arrays;
-    if (mx_recipe_tables_make(&recipe, &tables) < 0) return 0;
-    arrays_place(segments, tables.count, &layout, &arrays);
+    if (mx_recipe_tables_make(&burst, &tables) < 0) return 0;
+    arrays_place(segments, recipe->bands, tables.count, &layout, &arrays);
     mx_recipe_tables_release(&tables);
     return layout.offset_bytes;
 }
@@ -101,11 +101,12 @@ int mx_segments_maker_create(struct mx_device *device, const struct mx_segments_
     if (maker == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     maker->options = *options;
     maker->device = device;
-    maker->short_recipe = mx_vocoder_burst_recipe(&mx_recipe_default);
+    maker->short_recipe = mx_vocoder_burst_recipe(options->recipe);
     MX_TRY(mx_recipe_tables_make(&maker->short_recipe, &maker->tables));
-    MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_segments_maker_bytes(segments), &maker->buffer));
+    MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_segments_maker_bytes(segments, options->recipe),
+                            &maker->buffer));
     layout.buffer = maker->buffer;
-    arrays_place(segments, maker->tables.count, &layout, &maker->arrays);
+    arrays_place(segments, options->recipe->bands, maker->tables.count, &layout, &maker->arrays);
     MX_TRY(mx_host_alloc(device, options->owner, (size_t)mx_segments_maker_host_bytes(segments), &host));
     maker->block = maker->offsets = host;
     maker->places = (int32_t(*)[2])(void *)(maker->offsets + count + 1);
@@ -248,7 +249,7 @@ static int mel_make(const struct mx_segments_maker *maker, struct mx_stream *str
 {
     int rc = 0;
     const struct arrays *const a = &maker->arrays;
-    const int64_t bands = mx_recipe_default.bands, count = to->frames.count;
+    const int64_t bands = maker->options.recipe->bands, count = to->frames.count;
     const bool blurred = blurs(&maker->options.segments);
     MX_TRY(rows_pick(maker, stream, features->mel, features->frames.rows, bands, blurred ? a->mel : to->mel,
                      to->frames.rows));

@@ -16,6 +16,7 @@
 
 struct mx_segments_maker_options {
     struct mx_segment_options segments; /* count ≥ 1 */
+    const struct mx_recipe *recipe;
     uint64_t seed;
     double deviation; /* of the normalised mel */
     const char *owner;
@@ -26,7 +27,7 @@ struct mx_segments_maker;
 int mx_segments_maker_create(struct mx_device *device, const struct mx_segments_maker_options *options,
                              struct mx_segments_maker **out);
 void mx_segments_maker_destroy(struct mx_segments_maker *maker); /* its work must be complete; NULL is fine */
-uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments);
+uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments, const struct mx_recipe *recipe);
 uint64_t mx_segments_maker_host_bytes(const struct mx_segment_options *segments);
 
 /* Queues everything for the segments of `on_device`, which has been laid out. `features` are those of the extractor's

@@ -83,10 +83,11 @@ struct mx_trainer_vocoder {
 #define MX_TRAINER_EVEN_MOST 4 /* see batch_even */
 
 struct mx_trainer_options {
-    bool vocoder_alone;         /* there is no acoustic network; `model` and `optimizer` have no effect */
-    bool with_vocoder;          /* always, if it is alone */
-    struct mx_device *device;   /* holds the model and trains */
-    struct mx_dataset *dataset; /* its validation rows are not trained on */
+    bool vocoder_alone;             /* there is no acoustic network; `model` and `optimizer` have no effect */
+    bool with_vocoder;              /* always, if it is alone */
+    struct mx_device *device;       /* holds the model and trains */
+    struct mx_dataset *dataset;     /* its validation rows are not trained on */
+    const struct mx_recipe *recipe; /* of the features; NULL: the default; borrowed */
     struct mx_model_config model;
     struct mx_optimizer_options optimizer; /* of the acoustic network */
     struct mx_trainer_vocoder vocoder;

@@ -53,6 +53,7 @@ struct mx_vocoder_config mx_trainer_vocoder_config(const struct mx_trainer_optio
     const bool measured = n->mel_deviation > 0;
     struct mx_vocoder_config config = mx_vocoder_config_default(&o->vocoder.size, measured ? (float)n->mel_mean : 0,
                                                                 measured ? (float)n->mel_deviation : 1);
+    config.recipe = *mx_recipe_or_default(o->recipe);
     config.weights = o->vocoder.weights;
     config.mixed = o->vocoder.mixed;
     config.learning = o->vocoder.learning;
@@ -94,6 +95,7 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
     int rc = 0;
     shape->segments = segments_of(o);
     const struct mx_batch_source_options how = {.dataset = o->dataset,
+                                                .recipe = o->recipe,
                                                 .normaliser = o->normaliser,
                                                 .seed = o->seed,
                                                 .reference_seconds = o->reference_seconds,
@@ -159,9 +161,10 @@ static int acoustic_check(const struct mx_trainer_options *o)
     const struct mx_vocabulary *const words = mx_dataset_vocabulary(o->dataset);
     MX_TRY(mx_schedule_check(&o->optimizer.schedule));
     MX_TRY(mx_model_config_check(&o->model));
-    if (o->model.bands != mx_recipe_default.bands)
+    const int32_t bands = mx_recipe_or_default(o->recipe)->bands;
+    if (o->model.bands != bands)
         MX_RAISE(MX_ERR_CONFIG, "the two must agree", "the model has %d mel bands, the features have %d",
-                 (int)o->model.bands, (int)mx_recipe_default.bands);
+                 (int)o->model.bands, (int)bands);
     if ((size_t)o->model.vocabulary < mx_vocabulary_size(words) ||
         (size_t)o->model.languages < mx_vocabulary_languages(words))
         MX_RAISE(MX_ERR_DATA, "train a new model, or use a corpus with the same symbols",
@@ -417,6 +420,7 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     struct mx_trainer_shape shape = {0};
     *out = (struct mx_trainer_memory_plan){0};
     MX_TRY(mx_trainer_options_check(o));
+    const struct mx_recipe *const recipe = mx_recipe_or_default(o->recipe);
     MX_TRY(mx_trainer_shape_open(o, &shape));
     if (!o->vocoder_alone) MX_TRY(mx_model_memory_plan(&o->model, &shape.capacity.model, MX_MODEL_TRAIN, &out->model));
     if (mx_trainer_trains(o, MX_PART_VOCODER))
@@ -431,8 +435,7 @@ int mx_trainer_memory_plan(const struct mx_trainer_options *o, struct mx_trainer
     out->validation = shape.validation_count;
     out->batch_frames = shape.batch_frames;
     for (uint32_t i = 0; i < shape.training_count; i++)
-        out->seconds += mx_batch_source_frames(shape.source, shape.training[i]) * (double)mx_recipe_default.hop /
-                        mx_recipe_default.rate;
+        out->seconds += mx_batch_source_frames(shape.source, shape.training[i]) * (double)recipe->hop / recipe->rate;
     out->epoch_batches = mx_sampler_steps(shape.sampler);
     out->epoch_steps = ((int64_t)out->epoch_batches + o->grad_accum - 1) / o->grad_accum;
 out:

@@ -12,7 +12,8 @@ static struct mx_model_work acoustic_work(const struct mx_trainer_options *o, co
 {
     struct mx_model_work w = {0};
     const double batches = mx_sampler_steps(shape->sampler);
-    const double crop = o->reference_seconds * mx_recipe_default.rate / mx_recipe_default.hop;
+    const struct mx_recipe *const recipe = mx_recipe_or_default(o->recipe);
+    const double crop = o->reference_seconds * recipe->rate / recipe->hop;
     for (uint32_t i = 0; i < shape->training_count; i++) {
         const double frames = mx_batch_source_frames(shape->source, shape->training[i]);
         const double tokens = mx_dataset_utterance(o->dataset, shape->training[i])->tokens;

@@ -90,7 +90,7 @@ struct mx_vocoder_config mx_vocoder_config_default(const struct mx_vocoder_size 
 {
     return (struct mx_vocoder_config){
         .size = *size,
-        .recipe = mx_recipe_default,
+        .recipe = *MX_RECIPE_DEFAULT,
         .mel_mean = mel_mean,
         .mel_deviation = mel_deviation,
         .weights = mx_vocoder_loss_weights_default,

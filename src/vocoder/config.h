@@ -101,7 +101,7 @@ struct mx_vocoder_config {
     struct mx_learning learning; /* which parameters learn */
 };
 
-/* mx_recipe_default, fp32 only, the weights of the list. */
+/* The default recipe, fp32 only, the weights of the list. */
 struct mx_vocoder_config mx_vocoder_config_default(const struct mx_vocoder_size *size, float mel_mean,
                                                    float mel_deviation);
 /* MX_ERR_CONFIG (of the recipe: MX_ERR_ARGUMENT) naming the first impossible value. */

@@ -29,7 +29,7 @@ static const struct mx_sound_kind *kind_of(const struct mx_sound_options *o)
 /* Everything that has a default, resolved; the configuration of a vocoder goes to *config. */
 static void options_resolve(struct mx_sound_options *o, struct mx_vocoder_config *config)
 {
-    if (o->recipe == NULL) o->recipe = &mx_recipe_default;
+    o->recipe = mx_recipe_or_default(o->recipe);
     if (o->rounds == MX_SOUND_USUAL) o->rounds = kind_of(o)->rounds;
     if (o->projections == MX_SOUND_USUAL)
         o->projections = o->predicted ? kind_of(o)->predicted_projections : kind_of(o)->projections;

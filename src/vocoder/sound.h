@@ -64,7 +64,7 @@
 struct mx_sound;
 
 struct mx_sound_options {
-    const struct mx_recipe *recipe; /* NULL: mx_recipe_default; copied */
+    const struct mx_recipe *recipe; /* NULL: the default; copied */
     double mean, deviation;         /* of the checkpoint; 0 and 1: mel is not normalised */
     /* The vocoder; NULL: Griffin–Lim. Copied; its mel_mean and mel_deviation are replaced by those above. */
     const struct mx_vocoder_config *vocoder;

@@ -76,11 +76,11 @@ static int64_t stream_read(void)
     const float *samples;
     size_t count;
     int64_t total = 0;
-    int rc = mx_audio_stream_begin(reader, path, &report);
+    int rc = mx_audio_stream_begin(reader, path, MX_AUDIO_RATE_DEFAULT, &report);
     check(rc == 0 || (rc == MX_ERR_DATA && report.reject != MX_REJECT_NONE && report.detail[0] != '\0'));
     if (rc < 0) return -1;
     while ((rc = mx_audio_stream_next(reader, &samples, &count, &report)) == 0 && count > 0 &&
-           total < 60 * MX_AUDIO_RATE) {
+           total < 60 * MX_AUDIO_RATE_DEFAULT) {
         total += (int64_t)count;
         for (size_t i = 0; i < count; i++) check(isfinite(samples[i]));
     }
@@ -102,7 +102,7 @@ static void file_try(void)
     check(rc == 0 || rc == MX_ERR_DATA);
     if (rc == 0) {
         check(report.reject == MX_REJECT_NONE && count > 0 && count <= bound);
-        check(count <= (size_t)(options.seconds_max * MX_AUDIO_RATE));
+        check(count <= (size_t)(options.seconds_max * MX_AUDIO_RATE_DEFAULT));
         for (size_t i = 0; i < count; i++) check(fabsf(samples[i]) <= 1);
         const float *const all = mx_audio_whole(reader, &whole);
         check(samples >= all && samples + count <= all + whole);

@@ -60,8 +60,8 @@ static void base_make(const char *folder, enum mx_packed_kind kind, char **data,
              "{\"options\":{\"recipe\":\"%s\",\"recipe_hash\":\"%s\"},\"validation\":\"listed\",\"speakers\":[\"a\"],"
              "\"vocabulary\":{\"format\":\"myxtts-vocabulary\",\"version\":1,\"mode\":\"chars\",\"cleaner\":1,"
              "\"languages\":[\"en\"],\"symbols\":[\"a\"]}}",
-             features ? mx_recipe_default.name : "none",
-             features ? mx_recipe_hash_text(&mx_recipe_default, hash) : "none");
+             features ? MX_RECIPE_DEFAULT->name : "none",
+             features ? mx_recipe_hash_text(MX_RECIPE_DEFAULT, hash) : "none");
     const struct mx_packed_plan plan = {.kind = kind,
                                         .tensors = tensors,
                                         .tensor_count = features ? sizeof tensors / sizeof *tensors : 0,

@@ -94,7 +94,7 @@ void sound_features(struct mx_device *device, const float *samples, int64_t coun
     must(mx_extract_create(device, &options, &extract), "extractor");
     must(mx_extract_submit(extract, stream, &batch, &features), "submit");
     out->frames = features.frames.rows;
-    out->mel = take(out->frames * mx_recipe_default.bands);
+    out->mel = take(out->frames * MX_RECIPE_DEFAULT->bands);
     out->energy = take(out->frames);
     out->pitch = take(out->frames);
     must(mx_extract_read(extract, stream, out->mel, out->energy, out->pitch), "features");

@@ -78,12 +78,12 @@ static void features_end(void *state)
 static void corpus_pack(const char *file, bool features)
 {
     const struct mx_packed_tensor tensors[TENSORS] = {
-        {"mel", (uint32_t)mx_recipe_default.bands, 0}, {"energy", 1, 0}, {"pitch", 1, 0}};
+        {"mel", (uint32_t)MX_RECIPE_DEFAULT->bands, 0}, {"energy", 1, 0}, {"pitch", 1, 0}};
     char hash[MX_RECIPE_HASH_BYTES];
     const struct mx_prepare_stage stage = {.tensors = tensors,
                                            .tensor_count = TENSORS,
-                                           .recipe = mx_recipe_default.name,
-                                           .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, hash),
+                                           .recipe = MX_RECIPE_DEFAULT->name,
+                                           .recipe_hash = mx_recipe_hash_text(MX_RECIPE_DEFAULT, hash),
                                            .start = features_start,
                                            .run = features_run,
                                            .end = features_end};
@@ -136,7 +136,10 @@ int training_open(void **state)
         corpus_pack(training.files[i], i == TRAINING_FEATURES);
         training.datasets[i] = training_dataset(training.files[i]);
     }
-    return mx_normaliser_measure(training.datasets[TRAINING_SOUND], training.data, &training.normaliser) < 0 ? -1 : 0;
+    return mx_normaliser_measure(training.datasets[TRAINING_SOUND], MX_RECIPE_DEFAULT, training.data,
+                                 &training.normaliser) < 0
+               ? -1
+               : 0;
 }
 
 int training_open_folder(void (*fill)(const char *folder), const struct mx_manifest_options *manifest)
@@ -145,7 +148,8 @@ int training_open_folder(void (*fill)(const char *folder), const struct mx_manif
     if (parts_open(&devices) < 0) return -1;
     fill(training.folder);
     training.recordings = dataset_open(training.folder, manifest);
-    return mx_normaliser_measure(training.recordings, training.model, &training.normaliser) < 0 ? -1 : 0;
+    return mx_normaliser_measure(training.recordings, MX_RECIPE_DEFAULT, training.model, &training.normaliser) < 0 ? -1
+                                                                                                                   : 0;
 }
 
 int training_close(void **state)

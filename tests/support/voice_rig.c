@@ -79,8 +79,8 @@ char *voice_rig_make(const char *folder, const char *name, uint64_t seed, bool v
                                                        .energy_deviation = 1,
                                                        .pitch_mean = 120,
                                                        .pitch_deviation = 30},
-                                        .recipe = mx_recipe_default.name,
-                                        .recipe_hash = mx_recipe_hash_text(&mx_recipe_default, hash),
+                                        .recipe = MX_RECIPE_DEFAULT->name,
+                                        .recipe_hash = mx_recipe_hash_text(MX_RECIPE_DEFAULT, hash),
                                         .cleaner_version = MX_TEXT_CLEANER_VERSION,
                                         .audio_version = MX_AUDIO_VERSION};
     assert_non_null(run);

@@ -181,7 +181,7 @@ static int profile(const struct values *values, struct mx_job *job, bool synthet
         MX_TRY(mx_error_hint("give '--num-steps %d' or more", MX_PROFILE_ROUNDS * MX_PROFILE_LEAST));
     }
     MX_TRY(job_open(job));
-    MX_TRY(mx_normaliser_measure(job->dataset, job->devices.data, &job->options.normaliser));
+    MX_TRY(mx_normaliser_measure(job->dataset, job->recipe, job->devices.data, &job->options.normaliser));
     MX_TRY(mx_job_ranks_normaliser(job));
     MX_TRY(mx_job_ranks_sums(job));
     const bool tuned = job->options.flow.auto_tune && !job->options.flow.sequential && !values->compare;

@@ -51,7 +51,7 @@ static void period_make(float period[PERIOD])
 /* The hum: its pitch wanders by a fifth around that of the recording, four syllables a second. */
 static void sound_make(uint64_t seed, int64_t row, const float period[PERIOD], float *samples, int64_t count)
 {
-    const double rate = mx_recipe_default.rate;
+    const double rate = MX_RECIPE_DEFAULT->rate;
     const double base = 100 + 120 * (double)mx_rng_uniform(seed, STREAM_PITCH, (uint64_t)row);
     double phase = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -84,14 +84,14 @@ static int recordings_write(const char *folder, int64_t rows, bool equal, uint64
     int rc = 0;
     char path[320];
     float period[PERIOD];
-    float *samples = mx_alloc((size_t)(2 * FRAMES_MIDDLE) * (size_t)mx_recipe_default.hop, sizeof *samples);
+    float *samples = mx_alloc((size_t)(2 * FRAMES_MIDDLE) * (size_t)MX_RECIPE_DEFAULT->hop, sizeof *samples);
     if (samples == NULL) return MX_ERR_NO_MEMORY;
     period_make(period);
     for (int64_t row = 0; row < rows; row++) {
-        const int64_t frames = frames_of(seed, row, equal), count = frames * mx_recipe_default.hop;
+        const int64_t frames = frames_of(seed, row, equal), count = frames * MX_RECIPE_DEFAULT->hop;
         sound_make(seed, row, period, samples, count);
         snprintf(path, sizeof path, "%s/wavs/row-%06" PRId64 ".wav", folder, row);
-        MX_TRY(mx_wav_write(path, samples, (size_t)count, mx_recipe_default.rate, MX_WAV_PCM16));
+        MX_TRY(mx_wav_write(path, samples, (size_t)count, MX_RECIPE_DEFAULT->rate, MX_WAV_PCM16));
         line_append(manifest, seed, row, frames);
     }
     rc = manifest->failure;

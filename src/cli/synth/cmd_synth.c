@@ -510,8 +510,10 @@ const struct mx_command mx_command_synth = {
             .description =
                 "Speaks TEXT, or what '--text', '--text-file' or standard input give. TEXT is played on the "
                 "loudspeaker unless '--output' or '--output-dir' is given.\n"
-                "Splits long text into sentences and speaks them one by one. The sound has 22,050 Hz (as Opus 24,000 "
-                "Hz), 16 bits and one channel. It goes into a file, to standard output or to the loudspeaker (through "
+                "Splits long text into sentences and speaks them one by one. The sound has the samples per second of "
+                "the "
+                "voice, usually 22,050 (as Opus 24,000), 16 bits and one channel. It goes into a file, to standard "
+                "output or to the loudspeaker (through "
                 "ALSA). Standard output gets it as it is made; in a pipe, the header of a WAV stream "
                 "gives the length 0xFFFFFFFF, which means unknown. The voice is an installed one, or one of one's own "
                 "('--checkpoint'); within it, it comes from the recordings given by '--speaker-wav', or from the "
