@@ -30,7 +30,7 @@ list(APPEND MX_UNSANITIZED_TESTS test_opencl_ops test_opencl_clblast cli_opencl 
 list(APPEND MX_UNSANITIZED_TESTS test_ops_deterministic test_ops_packed test_pipeline_random)
 # trainings whose results are compared, while test_trainer, test_share_devices, test_trainer_memory, test_freeze,
 # test_adapter, test_languages, test_cuda_*, test_nccl and the other tests of MPI run the same code.
-list(APPEND MX_UNSANITIZED_TESTS test_job_memory test_share_work test_two_speakers cli_adapter cli_cuda cli_freeze
+list(APPEND MX_UNSANITIZED_TESTS test_cuda_pair test_job_memory test_share_work test_two_speakers cli_adapter cli_cuda cli_freeze
      cli_languages cli_share example_train_tiny mpi_nccl mpi_train)
 
 # The longest ones, or those that wait longest: begun first, so that none is left to run alone at the end. test_opencl_ops

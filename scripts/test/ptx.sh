@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # What the real NVRTC makes of the kernels, executed by the PTX machine (tests/double/ptx.h): every operation, products,
-# recorded work and trainings, for each generation of GPUs, with approximations that err as much as they may in either
+# recorded work, trainings on one device and on two, and speech, for each generation of GPUs, with approximations that err as much as they may in either
 # direction. `make test` runs a part of it, for one generation. Generations that the installed NVRTC does not know get
 # the one of PyPI, in BUILD/venv; those whose PTX is the same as that of one before are named and not run again.
 #
@@ -64,7 +64,7 @@ for arch in "${wanted[@]}"; do
         continue
     fi
     ran[$sum]="$arch"
-    for program in test_cuda_ops test_cuda_products test_cuda_graph test_cuda_train; do
+    for program in test_cuda_ops test_cuda_products test_cuda_graph test_cuda_train test_cuda_pair; do
         for bound in -1 1; do try "$arch" "$bound" "$program"; done
     done
 done
