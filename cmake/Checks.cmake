@@ -16,7 +16,7 @@ set(MX_THREAD_TESTS
     test_alloc test_error test_log test_pool test_progress test_queue
     test_bits test_budget test_cpu.* test_device.* test_fake.* test_registry.* test_ops_deterministic
     test_tokens test_check test_doctor_ear test_dataset.* test_prepare test_extract test_align test_train test_trainer test_trainer_vocoder test_freeze test_adapter test_job.* test_replica test_share_work test_feed.* test_pipeline.* test_dashboard
-    test_voice_api test_service test_service_limits test_http_.* test_wyoming test_doctor_score
+    test_voice_api test_service test_service_limits test_http_.* test_wyoming test_wyoming_clients test_doctor_score
     test_cuda_device test_cuda_double test_cuda_graph test_cuda_train test_nccl)
 
 # What `make asan` leaves out, because a sanitizer would find nothing in it, or only what it finds in another test, too:
@@ -316,13 +316,16 @@ function(mx_add_benches)
   endforeach()
 endfunction()
 
-# A fuzz target is tests/fuzz/fuzz_<name>.c with LLVMFuzzerTestOneInput; `make fuzz` runs each for a while.
+# A fuzz target is tests/fuzz/fuzz_<name>.c with LLVMFuzzerTestOneInput; `make fuzz` runs each for a while. tests/fuzz/fuzz.c
+# begins each of them.
 function(mx_add_fuzzers)
+  add_library(fuzz OBJECT ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz.c)
+  target_link_libraries(fuzz PRIVATE libmyxtts)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE libmyxtts)
+    target_link_libraries(${name} PRIVATE fuzz libmyxtts)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
 endfunction()

@@ -8,17 +8,12 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/cuda.sh
+. "$here/support/cuda.sh"
 # shellcheck source=tests/support/follows.sh
 . "$here/support/follows.sh"
 
-double=$(dirname "$program")/libcuda_double.so
-if [ ! -e "$double" ]; then
-    echo "skipped: the tests were not built ($double is not there)"
-    exit 77
-fi
-export MYXTTS_CUDA_DRIVER=$double MYXTTS_CUDA_NVRTC=$double MYXTTS_CUDA_CUBLAS=$double MYXTTS_CUDA_NVML=$double
-export MYXTTS_CACHE=$folder/cache CUDA_DOUBLE_REPORT=$folder/report
-unset CUDA_VISIBLE_DEVICES
+export CUDA_DOUBLE_REPORT=$folder/report
 
 # clean "what": the double saw nothing wrong, and everything was given back.
 clean() {

@@ -10,10 +10,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/modes.sh
 . "$here/support/modes.sh"
 
-if [ "$cores" -lt 2 ]; then
-    echo 'skipped: two devices need two cores'
-    exit 77
-fi
+two_cores
 done_with "${short[@]}" "${one[@]}" --output single
 
 # ---- Multi-GPU Mode ----

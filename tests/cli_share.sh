@@ -11,10 +11,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/follows.sh
 . "$here/support/follows.sh"
 
-if [ "$(nproc)" -lt 2 ]; then
-    echo "two devices need two cores"
-    exit 77
-fi
+two_cores
 
 tones tones 24
 base=(train --train-data tones "${small[@]}" --set training.samples=0 --eval-every 0 --seed 5

@@ -8,17 +8,16 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+# shellcheck source=tests/support/cuda.sh
+. "$here/support/cuda.sh"
 # shellcheck source=tests/support/follows.sh
 . "$here/support/follows.sh"
 # shellcheck source=tests/support/mpi.sh
 . "$here/support/mpi.sh"
 
-double=$(dirname "$program")/libcuda_double.so
-if [ ! -e "$double" ]; then skip "the tests were not built ($double is not there)"; fi
 if ! [ -w /dev/shm ]; then skip "the double of NCCL needs shared memory (/dev/shm)"; fi
-export MYXTTS_CUDA_DRIVER=$double MYXTTS_CUDA_NVRTC=$double MYXTTS_CUDA_CUBLAS=$double MYXTTS_CUDA_NVML=$double
-export MYXTTS_CUDA_NCCL=$double MYXTTS_CACHE=$folder/cache
-unset CUDA_VISIBLE_DEVICES MYXTTS_SUMS
+export MYXTTS_CUDA_NCCL=$double
+unset MYXTTS_SUMS
 
 # Short ones: the double takes its time for each frame.
 # shellcheck disable=SC2016

@@ -9,27 +9,22 @@
  * the last part of the file instead, as many 256ths of it as the byte says.
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "corpus/audio.h"
 #include "corpus/audio_internal.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
 
 #define RATE         8000
 #define SAMPLES      800 /* a tenth of a second */
 #define CHANGE_BYTES 3
 #define LIMIT        ((size_t)1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAV | SF_FORMAT_FLOAT,
                               SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_VORBIS};
@@ -39,11 +34,6 @@ static size_t base_bytes[BASES];
 static struct mx_audio_reader *reader; /* for as long as the program runs, as the bases */
 static int scratch;                    /* a file in memory, and its path */
 static char path[64];
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void scratch_write(const char *data, size_t bytes)
 {
@@ -113,11 +103,8 @@ static void file_try(void)
     check(stream_read() >= 0 || rc < 0);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_begin(void)
 {
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     scratch = memfd_create("fuzz_audio", MFD_CLOEXEC);
     check(scratch >= 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", scratch);
@@ -130,7 +117,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         base_make(formats[i], &bases[i], &base_bytes[i]);
         check(mx_audio_load(reader, path, &options, &samples, &count, &report) == 0);
     }
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

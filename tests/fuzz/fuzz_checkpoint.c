@@ -8,20 +8,12 @@
  * Input: the number of a key (from 128 on: of a voice file), a zero-terminated text, the number of another key, the rest is its text. (The bytes of
  * the file itself are the business of fuzz_safetensors.)
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
 #include "checkpoint/internal.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static const char *const speakers[] = {"ann", "bob"};
 static const struct mx_checkpoint_metric metrics[] = {{"mel", 0.5}};

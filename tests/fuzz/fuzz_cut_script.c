@@ -3,29 +3,11 @@
  * libFuzzer target for the texts of long recordings: any bytes as plain text, subtitles or a TextGrid; what comes out
  * must be whole. Built with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdint.h>
-#include <stdlib.h>
 
-#include "base/log.h"
 #include "base/string.h"
 #include "cut/script.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,20 +3,12 @@
  * libFuzzer target for files of decisions: any bytes; a file that is accepted has one whole decision about each id, which
  * is found by it, and a refusal names the line. Built with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
 #include "corpus/decisions.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void check_text(const char *text)
 {

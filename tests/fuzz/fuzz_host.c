@@ -7,22 +7,12 @@
  * The first line is the header Host, the second one is Origin.
  */
 #include <regex.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/listen_host.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
+#include "fuzz.h"
 
 static regex_t usual, local, number, origin; /* for as long as the program runs */
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void form_make(regex_t *form, const char *text)
 {
@@ -34,15 +24,12 @@ static bool has(const regex_t *form, const char *text)
     return regexec(form, text, 0, NULL, 0) == 0;
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_begin(void)
 {
-    (void)argc;
-    (void)argv;
     form_make(&usual, "^(localhost|127\\.0\\.0\\.1|\\[::1\\])(:[0-9]{1,5})?$");
     form_make(&local, "^(localhost|127(\\.[0-9]{1,3}){3}|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?$");
     form_make(&number, "^([0-9]{1,3}(\\.[0-9]{1,3}){3}|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?$");
     form_make(&origin, "^https?://[^/]+$");
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

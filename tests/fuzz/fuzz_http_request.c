@@ -7,20 +7,12 @@
  *
  * The first byte chooses the parser. A query is the first line of the rest: key=value&key=value.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
 #include "serve/http_lists.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* ---- voices, as far as the parsers need a service ---- */
 

@@ -3,19 +3,11 @@
  * libFuzzer target for lexicons: any bytes as a file; one that is accepted must survive its own text, and change a text
  * without breaking it. Built with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
+#include "fuzz.h"
 #include "text/reading.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

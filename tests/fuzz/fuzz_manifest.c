@@ -3,22 +3,12 @@
  * libFuzzer target for manifests: any bytes as a manifest file, in every format; what comes out must be whole. Built
  * with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/string.h"
 #include "corpus/manifest.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void check_text(const char *text)
 {
@@ -52,14 +42,6 @@ static void check_manifest(const struct mx_manifest *manifest, size_t bytes)
     }
     for (uint32_t i = 1; i < manifest->speaker_count; i++)
         check(strcmp(manifest->speakers[i - 1], manifest->speakers[i]) < 0);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

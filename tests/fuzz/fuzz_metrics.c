@@ -6,27 +6,17 @@
  *
  * The first byte is the step after which the run continues.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/string.h"
+#include "fuzz.h"
 #include "observe/monitor_view.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
 static char path[] = "/tmp/fuzz_metrics.XXXXXX";
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void check_view(const struct mx_view *view, int64_t lines)
 {
@@ -88,14 +78,10 @@ static void path_remove(void)
     unlink(path);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_begin(void)
 {
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     const int fd = mkstemp(path);
     check(fd >= 0 && close(fd) == 0 && atexit(path_remove) == 0);
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,20 +9,18 @@
  * of them; the others are copies of the second.
  */
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "corpus/dataset.h"
 #include "corpus/packed.h"
 #include "corpus/sampler.h"
 #include "features/recipe.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
 #include "train/host_batch.h"
@@ -33,18 +31,10 @@
 #define FRAMES       5
 #define BATCH        2
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
 static char *bases[2]; /* a good file of each kind */
 static size_t base_bytes[2];
 static char scratch[] = "/tmp/fuzz_packed.XXXXXX"; /* the file that is trained on */
 static struct mx_device *device;
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* Makes a good file of `kind` below `folder` and reads it back. */
 static void base_make(const char *folder, enum mx_packed_kind kind, char **data, size_t *bytes)
@@ -237,12 +227,9 @@ static void scratch_remove(void)
     unlink(scratch);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_begin(void)
 {
     char folder[] = "/tmp/fuzz_packed.XXXXXX";
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     check(mkdtemp(folder) != NULL);
     base_make(folder, MX_PACKED_AUDIO, &bases[0], &base_bytes[0]);
     base_make(folder, MX_PACKED_FEATURES, &bases[1], &base_bytes[1]);
@@ -254,7 +241,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     const int fd = mkstemp(scratch);
     check(fd >= 0 && close(fd) == 0 && atexit(scratch_remove) == 0);
     for (int i = 0; i < 2; i++) check(training_try((unsigned char *)bases[i], base_bytes[i]) == ROWS - 1);
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,29 +3,19 @@
  * libFuzzer target for run.json of a run: any bytes as the file, read as the monitor does and put on the page of the
  * run, whose script they must not end. Built with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/string.h"
+#include "fuzz.h"
 #include "observe/monitor_view.h"
 #include "observe/page.h"
 #include "observe/run.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
 static char folder[] = "/tmp/fuzz_run.XXXXXX", path[64];
 static size_t scripts; /* the ends of scripts of a page of a run that says nothing */
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void check_text(const char *text, size_t size)
 {
@@ -67,15 +57,11 @@ static void folder_remove(void)
     rmdir(folder);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_begin(void)
 {
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
     check(mkdtemp(folder) != NULL && atexit(folder_remove) == 0);
     snprintf(path, sizeof path, "%s/" MX_RUN_FILE, folder);
     scripts = scripts_count("{}", 2);
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

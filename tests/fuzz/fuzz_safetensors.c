@@ -3,20 +3,11 @@
  * libFuzzer target for safetensors files: any bytes as a file, and any bytes as the header of a file that fits
  * it; whatever is accepted must lie within the bytes. Built with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/safetensors.h"
 #include "base/string.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
+#include "fuzz.h"
 
 static void check_file(const struct mx_safetensors *file, const uint8_t *data, size_t size)
 {

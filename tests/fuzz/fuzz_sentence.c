@@ -6,26 +6,17 @@
  *
  * The first byte is the size of the parts.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "serve/service_sentence.h"
 
 #define SENTENCES 256
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct cut {
     size_t ends[SENTENCES], count;
     double pauses_ms[SENTENCES];
 };
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* What is there is a block of its own each time, so that reading on is noticed. */
 static void text_cut(const char *text, size_t size, size_t part, struct cut *out)

@@ -6,23 +6,13 @@
  *
  * An even first byte makes the rest a file, an odd one makes it an assignment.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "base/string.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
 #include "run/settings.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* The settings as a file give the same file again. */
 static void check_settings(const struct mx_settings *settings)
@@ -37,14 +27,6 @@ static void check_settings(const struct mx_settings *settings)
     mx_free(text);
     mx_free(second);
     mx_config_release(&mx_settings_schema, &again);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,23 +4,15 @@
  * must be items that an engine can speak. Built with clang -fsanitize=fuzzer,address,undefined.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
+#include "fuzz.h"
 #include "myxtts/error.h"
 #include "speech/script.h"
 #include "speech/ssml.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define ROOM 64 /* tokens of an item */
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 static struct mx_vocabulary *vocabulary_make(enum mx_tokens_mode mode)
 {

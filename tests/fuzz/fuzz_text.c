@@ -3,21 +3,13 @@
  * libFuzzer target for text: any bytes through detection, the cleaner of each language and the symbols of characters; what comes out
  * must be clean. Built with clang -fsanitize=fuzzer,address,undefined.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
+#include "fuzz.h"
 #include "text/internal.h"
 #include "text/text.h"
 #include "text/vocabulary.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* UTF-8, single spaces between words, no blank at the ends, nothing of ASCII but letters and the kept punctuation;
  * languages without their own rules also keep the digits and signs that espeak-ng reads. */

@@ -4,22 +4,13 @@
  * for an event must read back. Built with clang -fsanitize=fuzzer,address,undefined.
  */
 #include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/string.h"
+#include "fuzz.h"
 #include "serve/wyoming_event.h"
 
 #define EVENT_MAX 512
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* An error text of whatever came must be one event with a text. */
 static void write_check(const char *type)

@@ -42,6 +42,14 @@ base_voice() {
     fi
 }
 
+# two_cores: skips a test whose two CPU devices find one core only.
+two_cores() {
+    if [ "$(nproc)" -lt 2 ]; then
+        echo 'skipped: two devices need two cores'
+        exit 77
+    fi
+}
+
 pass() {
     passed=$((passed + 1))
 }
