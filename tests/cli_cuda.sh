@@ -33,7 +33,7 @@ tone_corpus tones 8 '$count = 4000 + 250 * ($row % 4); $loud = 9000; $step = ($r
     $text = ($row % 2 ? "low" : "high") . "|Tone $letter."'
 base=(train --train-data tones "${small[@]}" --set data.min_seconds=0.2 --set training.samples=0 --seed 3 --eval-every 0 --batch-size 2)
 pair=(--backend cuda --data-gpu 0 --model-gpu 1)
-one=(--backend cpu --cpu-devices $(($(nproc) < 2 ? 1 : 2)) --device cpu:0)
+one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)) --device cpu:0)
 follows_corpus=tones
 on_cpu() {
     done_with "${base[@]}" "${one[@]}" --steps 4 --output "$@"

@@ -46,7 +46,7 @@ refused 3 'a limit of 1000000000 MiB is more than cpu:0 has' 'give .--model-gpu-
     --backend cpu --output r3 --model-gpu-memory 1000000000
 
 # ---- two devices ----
-if [ "$cores" -ge 2 ]; then
+if two_cores; then
     refused 3 'a limit of 1000000000 MiB is more than cpu:0 has' 'give .--data-gpu-memory. at most' "${base[@]}" \
         "${pair[@]}" --output r4 --data-gpu-memory 1000000000
     refused 3 'of cpu:0 (GPU:0), which has ' '--data-gpu-memory [0-9]*. is enough' "${base[@]}" "${pair[@]}" \

@@ -10,7 +10,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/modes.sh
 . "$here/support/modes.sh"
 
-two_cores
+two_cores || exit 77
 done_with "${short[@]}" "${one[@]}" --output single
 
 # ---- Multi-GPU Mode ----

@@ -60,7 +60,7 @@ run "${mine[@]}" --output 'it'"'"'s $mine' --device cpu:9
 check "a device that is not there: exit code $code" test "$code" -eq 3
 pasted 'a device that is not there'
 check "the run is where it was asked for" test -e 'it'"'"'s $mine/checkpoints/step-00000001.safetensors'
-if [ "$cores" -ge 2 ]; then
+if two_cores; then
     run "${mine[@]}" -o 'of "two"' --data-gpu=0 --dashboard-token secret-of-mine
     check "half a pair: exit code $code" test "$code" -eq 1
     check "a token is not shown" test "$(grep -c secret-of-mine stderr)" -eq 0
@@ -73,7 +73,7 @@ refused 1 "'--output DIR' is missing" "give '--train-data DIR', the recordings, 
 # ---- devices that are not there ----
 refused 3 '❌ Multi-GPU requires at least 2 GPUs: backend cpu has 1 device' 'devices here: cpu:0' "${dry[@]}" \
     --backend cpu --data-gpu 0 --model-gpu 1
-if [ "$cores" -ge 2 ]; then
+if two_cores; then
     check "the command that would work" grep -q -- "$works" stderr
     said 'the fallback that could be allowed' "'--allow-single' would do everything on cpu:0"
     alone 'too few devices'

@@ -60,7 +60,6 @@ perl -e '
     }'
 base=(train --train-data spelled "${small[@]}" --set training.samples=0 --set data.min_seconds=0.1 --seed 3 --eval-every 0
     --batch-size 3 --lr 2e-4 --tensorboard off)
-cores=$(nproc)
 # One device, which is half of the cores where there are two: no run needs both cores at the same moment.
 one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)) --device cpu:0)
 pair=(--backend opencl --data-gpu 0 --model-gpu 1)
@@ -124,7 +123,7 @@ for run in part again; do
         <(tensors $run/checkpoints/step-00000006.safetensors)
 done
 # What one backend prepares, the other trains on.
-done_with "${base[@]}" --cpu-devices 2 --data-device cpu:0 --model-device opencl:0 --output mixed --steps 6
+done_with "${base[@]}" --cpu-devices $((cores < 2 ? 1 : 2)) --data-device cpu:0 --model-device opencl:0 --output mixed --steps 6
 follows on_cpu cpu mixed
 
 # ---- the driver's compiler takes signals for itself: they are the program's again ----

@@ -16,7 +16,6 @@ mkdir "$TMPDIR"
 tiny=(--set training.part=acoustic --set model.width=16 --set model.heads=2 --set model.hidden=16 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --batch-size 2)
 pair=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
-cores=$(nproc)
 
 # said "what" WORDS, told "what" WORDS: on standard error, on standard output
 said() {
@@ -89,7 +88,7 @@ holds 'given' given.json '!$r->{work}{synthetic} && $r->{work}{augment} && $r->{
 check "a given corpus stays" test -f tones/metadata.csv
 
 # ---- two devices ----
-if [ "$cores" -ge 2 ]; then
+if two_cores; then
     done_with profile "${tiny[@]}" "${pair[@]}" --num-steps 8 --warmup-steps 2 --auto-tune off --buffer-size 4 \
         --json two.json --trace two.trace
     nothing_left 'two devices'

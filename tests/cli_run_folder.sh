@@ -30,6 +30,7 @@ unchanged() {
 logged() {
     sed 's/^[^ ]* [A-Z]* //' "$1" | grep -v '^Measuring\|^Training'
 }
+two_cores || exit 77
 two=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
 done_with train "${args[@]}" "${two[@]}" --output run --steps 4 --save-every 2
 check "the device block of the start" grep -q 'configuration completed successfully' run/log.txt
@@ -50,7 +51,7 @@ cp -r run begun
 rm begun/corpus.pack
 unchanged begun 'the run has the seed 3, and 99' 'init-from' 1 train --resume begun --seed 99
 unchanged run 'already holds a run' '--resume run' 1 train "${args[@]}" --output run
-unchanged run 'which has ' '.' 3 train --resume run --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+unchanged run 'which has ' '.' 3 train --resume run --set "device.model_memory_mb=$((4 * cores + 3))"
 
 # ---- nothing is written through a link ----
 for name in checkpoints samples voices tensorboard metrics.jsonl log.txt cut; do
@@ -73,9 +74,9 @@ printf '<html>' >theirs/report.html
 mkdir theirs/checkpoints
 unchanged theirs 'theirs is not empty and holds no run' "another '--output'" 1 train "${args[@]}" --output theirs
 unchanged nest 'which has ' '.' 3 train "${args[@]}" --output nest/deep/new \
-    --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+    --set "device.model_memory_mb=$((4 * cores + 3))"
 unchanged empty 'which has ' '.' 3 train "${args[@]}" --output empty \
-    --set "device.model_memory_mb=$((4 * $(nproc) + 3))"
+    --set "device.model_memory_mb=$((4 * cores + 3))"
 done_with train "${args[@]}" --output empty --steps 1
 mkdir streams
 "$program" train "${args[@]}" --output streams --steps 1 --log-file streams/mine.log >streams/out.txt 2>streams/err.txt

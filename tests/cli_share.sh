@@ -11,7 +11,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/follows.sh
 . "$here/support/follows.sh"
 
-two_cores
+two_cores || exit 77
 
 tones tones 24
 base=(train --train-data tones "${small[@]}" --set training.samples=0 --eval-every 0 --seed 5

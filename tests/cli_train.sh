@@ -54,7 +54,6 @@ MYXTTS_BF16=off refused 3 'cpu:0 does not: MYXTTS_BF16' 'without mixed precision
 check "a refusal leaves no folder" test ! -e r7
 refused 3 'cuda:3' '.' train --train-data tones --output r8 --device cuda:3
 refused 1 'training.batchsize' 'batch_size' train --train-data tones --output r9 --set training.batchsize=2
-cores=$(nproc)
 refused 3 'which has ' '--model-gpu-memory [0-9]*. is enough' train --train-data tones --output r10 "${small[@]}" \
     --set device.model_memory_mb=$((4 * cores + 3))
 refused 1 "one of: basic, enhanced, plateau_breaker" '.' train --train-data tones --output r11 \

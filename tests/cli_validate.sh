@@ -8,7 +8,6 @@
 opencl=1
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
 
-cores=$(nproc)
 small=(validate --set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --batch-size 4)
 pair=(--backend cpu --cpu-devices 2 --data-gpu 0 --model-gpu 1)
@@ -131,7 +130,7 @@ TMPDIR=$folder/nowhere fails 2 'cannot make a folder for the corpus' 'TMPDIR' "$
 run "${small[@]}" --backend cpu --data-gpu 0 --json nowhere/report.json
 check "a report that cannot be written" test "$code" -eq 2
 
-if [ "$cores" -ge 2 ]; then
+if two_cores; then
     # ---- two devices ----
     done_with "${small[@]}" "${pair[@]}" --json two.json
     for words in 'Dual-GPU Pipeline Validation' '1. Checking prerequisites...' '✅ backend cpu works (2 devices detected)' \

@@ -119,7 +119,7 @@ if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
     check "the shared library brings its own libraries: pkg-config names no other" test \
         "$(pkg-config --libs-only-l myxtts | tr -d ' ')" = -lmyxtts
     check "and its headers are the installed ones" sh -c "pkg-config --cflags myxtts | grep -q '$prefix'"
-    if [ "$(nproc)" -ge 2 ]; then
+    if two_cores; then
         check "the example runs" env LD_LIBRARY_PATH="$library" ./two_devices
         check "so does the static one" ./two_devices.static
     fi

@@ -19,7 +19,6 @@ part() {
 }
 
 # ---- calls ----
-cores=$(nproc)
 for way in ring:2 ring:3 library:3; do
     count=${way#*:}
     MYXTTS_SUMS=${way%:*} part "$count" group

@@ -10,7 +10,6 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
 source=$(realpath "$here/..")
-cores=$(nproc)
 
 # ---- settings ----
 mkdir persian
@@ -46,7 +45,7 @@ recipe() {
 }
 DEVICE=cpu:0 recipe one_device '$ myxtts synth' 'goes on'
 check "one_device: a sound" test -s made-one_device/spoken.wav
-if [ "$cores" -ge 2 ]; then
+if two_cores; then
     recipe two_devices 'All validation checks passed' 'Memory of GPU:1 (cpu:1), the model device:' 'GPU UTILIZATION'
     check "two_devices: a profile and a trace" test -s made-two_devices/profile.json -a -s made-two_devices/trace.json
 fi

@@ -19,7 +19,6 @@ dry=("${base[@]}" --batch-size 4 --dry-run)
 short=("${base[@]}" --batch-size 4 --steps 3 --seed 3 --eval-every 0)
 halves=(--backend cpu --cpu-devices 2)
 pair=("${halves[@]}" --data-gpu 0 --model-gpu 1)
-cores=$(nproc)
 # One device, which is half of the cores where there are two: no run needs both cores at the same moment.
 one=(--backend cpu --cpu-devices $((cores < 2 ? 1 : 2)))
 
