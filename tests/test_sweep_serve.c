@@ -21,6 +21,7 @@
 #include "myxtts/error.h"
 #include "serve/http.h"
 #include "serve/service.h"
+#include "support/cores.h"
 #include "support/dial.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
@@ -164,6 +165,7 @@ int main(void)
     return 77;
 #endif
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
+    one_core();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_service),
         cmocka_unit_test(test_request),

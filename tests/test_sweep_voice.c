@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "myxtts/voice.h"
+#include "support/cores.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
 #include "sweep/sweep.h"
@@ -103,6 +104,13 @@ static int teardown(void **state)
     return 0;
 }
 
+/* The device has a thread for each core. */
+static void test_threads(void **state)
+{
+    sweep_run(&(struct sweep){
+        .name = "threads of a voice", .context = *state, .run = voice_open, .without = ~(1u << FAULT_THREAD)});
+}
+
 static void test_open(void **state)
 {
     sweep_run(&(struct sweep){.name = "open and close a voice", .context = *state, .run = voice_open});
@@ -130,11 +138,14 @@ static void test_recording(void **state)
 int main(void)
 {
     mx_log_configure(&(struct mx_log_options){.level = MX_LOG_SILENT});
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest several[] = {cmocka_unit_test(test_threads)};
+    const struct CMUnitTest one[] = {
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_speak),
         cmocka_unit_test(test_ssml),
         cmocka_unit_test(test_recording),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    const int failed = cmocka_run_group_tests_name("on all cores", several, setup, teardown);
+    one_core();
+    return failed + cmocka_run_group_tests_name("on one core", one, setup, teardown);
 }
