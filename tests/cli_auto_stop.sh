@@ -119,6 +119,16 @@ rm learned/checkpoints/best.safetensors
 done_with export learned --precision fp32 --output again/v.voice.safetensors
 check "without the best, the newest, with a warning" grep -q 'the newest checkpoint speaks instead' stderr
 check "which is the last" cmp again/v.voice.safetensors last/v.voice.safetensors
+# Evaluations in which a text would become too long to be spoken are compared by their losses.
+# shellcheck disable=SC2016
+tone_corpus blips 24 '$count = 1700 + 60 * ($row * 7 % 9); $loud = 9000; $step = ($row % 2 ? 0.04 : 0.09) + 0.002 * ($row % 10);
+    $text = "x|$letter"'
+done_with "${stop[@]}" --train-data blips --set data.min_seconds=0.05 --set data.validation_fraction=0.3 --batch-size 7 --lr 1e-12 \
+    --set training.warmup_steps=1 --output lacking
+check "not all texts can be spoken" grep -q 'step 2: [1-9] of 7 would have become too long to be spoken' stderr
+check "it ends all the same" grep -q '^lacking: step 12 of 12$' stdout
+check "and says what is missing" grep -q 'next to nothing is gained any more: in no evaluation could all texts be spoken' stderr
+goes_on lacking 11
 # A run that is still learning when its steps are over says so.
 done_with "${stop[@]}" --steps 6 --output brief
 check "too few steps" grep -q 'the 6 steps ended before auto-stop did: .* more steps may gain more' stderr

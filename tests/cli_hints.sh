@@ -21,6 +21,7 @@ refused 1 'the section of the setting is missing' "did you mean 'training.batch_
 refused 1 'the section of the setting is missing' "did you mean 'training.batch_size=4'" config --set batchsize=4
 refused 1 'the section of the setting is missing' 'write section.key=value' config --set xyzzy=4
 refused 1 "unknown option '--epochs'" "'--epochs' is an option of 'myxtts train'" serve base --epochs 3
+refused 1 "unknown option '--train-data'" "'--train-data' is an option of 'myxtts profile'" prepare --train-data tones
 refused 1 "unknown option '--port'" "write '--listen 127.0.0.1:PORT'" serve base --port 80
 
 # ---- what people need first, and the rest under headings ----

@@ -142,7 +142,7 @@ done
 # ---- the profile ----
 done_with profile --train-data tones "${small[@]}" "${pair[@]}" --share-work on --shares 0:0.5 --num-steps 4 \
     --warmup-steps 2 --json profile.json --trace trace.json
-check 'the report tells the share' grep -q 'Sharing: .* of the frames were trained on by the data GPU (0:0.5)' stdout
+check 'the report tells the share' grep -q 'Sharing: .* of the frames were trained on by the data device (0:0.5)' stdout
 check 'and so does the JSON' grep -q '"sharing": true, "share": 0\.[3-6]' profile.json
 check 'the data device trains in the trace' grep -q '"cat":"train","ph":"X","pid":2' trace.json
 check 'and the model device' grep -q '"cat":"train","ph":"X","pid":3' trace.json

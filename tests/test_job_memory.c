@@ -20,6 +20,7 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/memory_plan.h"
 #include "support/fake_backend.h"
 #include "support/recording.h"
 #include "support/small_corpus.h"
@@ -149,8 +150,8 @@ static int run(struct given *g, bool train)
         rc = mx_job_start(&job);
         if (rc == 0) rc = mx_job_run(&job);
         if (rc == 0) {
-            assert_non_null(job.speak); /* samples were spoken */
-            assert_true(job.evaluated);
+            assert_non_null(job.speech.speak); /* samples were spoken */
+            assert_true(job.evaluations.known);
         } else if (rc != MX_ERR_BUDGET) {
             fail_msg("%s", mx_error_last()->message);
         }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "run/job.h"
+#include "run/length.h"
 
 #define MINUTE (60 * MX_NS_PER_S)
 
@@ -19,7 +20,7 @@
 static struct mx_job job_of(int64_t made)
 {
     const struct mx_schedule schedule = {.peak = 1e-3, .floor = 0.02, .steps = 1000, .cycles = 1, .cycle_decay = 1};
-    struct mx_job job = {.steps = 1000, .progress_steps = made};
+    struct mx_job job = {.steps = 1000, .pace.steps = made};
     job.settings.training.max_minutes = 10;
     job.options.optimizer.schedule = job.options.vocoder.optimizer.schedule = schedule;
     return job;

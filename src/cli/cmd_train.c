@@ -15,9 +15,12 @@
 #include "cli/shared_options.h"
 #include "cli/token_option.h"
 #include "myxtts/error.h"
+#include "run/corpus.h"
 #include "run/dashboard.h"
 #include "run/interrupt.h"
 #include "run/job.h"
+#include "run/length.h"
+#include "run/memory_plan.h"
 #include "run/observer.h"
 #include "run/ranks.h"
 

@@ -188,12 +188,12 @@ static int unknown_fail(const struct parse *p, const char *argument)
     if (mx_legacy_find(p->page->former, word) != NULL)
         return mx_error_hint("%s", mx_legacy_find(p->page->former, word));
     if (setting_hint(p, word)) return MX_ERR_USAGE;
-    if (mx_string_nearest_best(&nearest) != NULL)
-        return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_string_nearest_best(&nearest),
-                             p->page->command);
     const char *const sister = p->page->sister != NULL ? p->page->sister(word) : NULL;
     if (sister != NULL)
         return mx_error_hint("'--%s' is an option of '%s'; '%s --help' lists those of this command", word, sister,
+                             p->page->command);
+    if (mx_string_nearest_best(&nearest) != NULL)
+        return mx_error_hint("did you mean '--%s'? '%s --help' lists all options", mx_string_nearest_best(&nearest),
                              p->page->command);
     return mx_error_hint("'%s --help' lists all options", p->page->command);
 }

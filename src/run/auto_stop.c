@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run that ends when it has learned what it can (training.auto_stop), see job.h.
+ * A run that ends when it has learned what it can (training.auto_stop), see length.h.
  *
  * The learning rate stays at its peak until the evaluations gain nothing any more, and then falls to its floor in a last
  * stretch, so that the run ends as one that was planned with just that length. "Nothing" is less than GAIN of the best
  * value in a third of the steps so far: what a voice gains it gains more and more slowly, so that patience has to grow
- * with the run. Everything is counted in steps and kept in the checkpoints: a resumed run decides the same.
+ * with the run. As long as texts of an evaluation would become too long to be spoken, its loss is the value; the first
+ * evaluation that speaks all of them is a gain, and one that does so no more is none. Everything is counted in steps and kept in the checkpoints: a resumed run decides the same.
  *
  * Plain values in the job; owns no memory.
  */
@@ -17,6 +18,8 @@
 #include "base/progress.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/length.h"
+#include "run/state.h"
 
 #define GAIN          0.005 /* of the value: a smaller one may be chance */
 #define PATIENCE      4     /* evaluations at least … */
@@ -76,6 +79,17 @@ void mx_job_auto_say(const struct mx_job *job)
                 t->cycles > 1 ? " instead of going through cycles" : "", job->steps);
 }
 
+/* Is this clearly better than all before? Then it is remembered. */
+static void gain_find(struct mx_auto_stop *a, const struct mx_trainer_evaluation *e, int64_t step)
+{
+    const bool lacks = !e->vocoder_alone && e->spoken < e->utterances;
+    const double value = e->vocoder_alone ? e->vocoder.total : lacks ? e->losses.total : e->mel_db;
+    const bool same = a->known && lacks == a->lacks;
+    const bool better = !a->known || (a->lacks && !lacks) || (same && value < a->value * (1 - GAIN));
+    if (isfinite(value) && better)
+        *a = (struct mx_auto_stop){.known = true, .value = value, .lacks = lacks, .step = step};
+}
+
 /* The run ends at `end`. */
 static void end_set(struct mx_job *job, int64_t from, int64_t end)
 {
@@ -95,21 +109,19 @@ void mx_job_auto_look(struct mx_job *job)
 {
     struct mx_auto_stop *const a = &job->auto_stop;
     const struct mx_settings_training *const t = &job->settings.training;
-    const struct mx_trainer_evaluation *const e = &job->evaluation;
+    const struct mx_trainer_evaluation *const e = &job->evaluations.last;
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    const double value = e->vocoder_alone ? e->vocoder.total : e->mel_db;
     const int64_t least = PATIENCE * t->eval_every, part = step / PATIENCE_PART;
     const int64_t stretch = step / STRETCH_PART > 0 ? step / STRETCH_PART : 1;
     if (!t->auto_stop || a->from > 0 || job->limit.from > 0) return;
-    const bool whole = e->utterances > 0 && (e->vocoder_alone || e->spoken == e->utterances);
-    if (!whole) return; /* nothing was measured that could be compared */
-    if (isfinite(value) && (!a->known || value < a->value * (1 - GAIN)))
-        *a = (struct mx_auto_stop){.known = true, .value = value, .step = step};
+    if (e->utterances == 0 || (!e->vocoder_alone && e->spoken + e->too_long < e->utterances))
+        return; /* not all could be read: nothing was measured that could be compared */
+    gain_find(a, e, step);
     const struct mx_schedule *const s =
         e->vocoder_alone ? &job->options.vocoder.optimizer.schedule : &job->options.optimizer.schedule;
     const int64_t idle = step - (a->step > s->warmup ? a->step : s->warmup); /* before that it learns slowly */
     if (!a->known || idle < least || idle < part || step >= s->hold) return;
-    const int64_t begun = job->progress_steps;
+    const int64_t begun = job->pace.steps;
     end_set(job, step, step + stretch < job->steps ? step + stretch : job->steps);
     mx_progress_total(job->progress, (uint64_t)(begun + job->steps - step));
     mx_info("step %" PRId64 ": next to nothing was gained since step %" PRId64
@@ -121,7 +133,7 @@ void mx_job_auto_look(struct mx_job *job)
 bool mx_job_auto_learned(const struct mx_job *job)
 {
     return job->settings.training.auto_stop && job->auto_stop.from > 0 && job->limit.from == 0 &&
-           mx_trainer_state(job->trainer)->step >= job->steps && !job->evaluation_due;
+           mx_trainer_state(job->trainer)->step >= job->steps && !job->evaluations.due;
 }
 
 /* The best value with its unit. */
@@ -136,7 +148,13 @@ void mx_job_auto_tell(const struct mx_job *job)
     char best[64];
     const double minutes = job->plan.seconds / 60;
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    if (!job->settings.training.auto_stop || step < job->steps || !job->best.known) return;
+    if (!job->settings.training.auto_stop || step < job->steps) return;
+    if (!job->best.known) {
+        mx_info("%s: in no evaluation could all texts be spoken", mx_job_auto_learned(job)
+                                                                      ? "next to nothing is gained any more"
+                                                                      : "the steps ended before auto-stop did");
+        return;
+    }
     best_text(job, best, sizeof best);
     if (mx_job_auto_learned(job))
         mx_info("it has learned what it can from %.1f minutes of recordings: %s at step %" PRIu64

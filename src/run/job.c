@@ -3,6 +3,12 @@
  * From settings to a trainer ready to start, see job.h.
  */
 #include "run/job.h"
+#include "run/corpus.h"
+#include "run/length.h"
+#include "run/memory_plan.h"
+#include "run/networks.h"
+#include "run/samples.h"
+#include "run/state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -220,8 +226,8 @@ static int dataset_open(struct mx_job *job)
     MX_TRY(lexicon_take(job));
     options.row.vocabulary = job->vocabulary;
     options.row.lexicon = job->lexicon;
-    job->list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
-    options.list_version_1 = job->list_version_1;
+    job->corpus.list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
+    options.list_version_1 = job->corpus.list_version_1;
     MX_TRY(mx_packed_detect(d->train_data, &packed));
     if (job->run != NULL && d->caching && !packed) {
         cache = mx_format("%s/" CACHE_FILE, job->run);
@@ -439,12 +445,12 @@ static int words_make(struct mx_job *job)
     const uint32_t speakers = mx_dataset_speaker_count(job->dataset);
     const struct mx_vocabulary *const words =
         job->vocabulary != NULL ? job->vocabulary : mx_dataset_vocabulary(job->dataset);
-    job->speakers = mx_alloc(speakers, sizeof(const char *));
-    if (job->speakers == NULL) return MX_ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < speakers; i++) job->speakers[i] = mx_dataset_speaker(job->dataset, i);
+    job->names.speakers = mx_alloc(speakers, sizeof(const char *));
+    if (job->names.speakers == NULL) return MX_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < speakers; i++) job->names.speakers[i] = mx_dataset_speaker(job->dataset, i);
     const int rc = mx_job_speaker_languages(job, words);
     if (rc < 0) return rc;
-    return mx_vocabulary_write(words, &job->words);
+    return mx_vocabulary_write(words, &job->names.vocabulary);
 }
 
 static int normaliser_choose(struct mx_job *job)
@@ -587,10 +593,10 @@ void mx_job_close(struct mx_job *job)
 {
     const struct mx_error failure = *mx_error_last(); /* why it ends, whatever is said about files meanwhile */
     mx_metrics_close(job->metrics);
-    mx_speaker_destroy(job->speaker);
-    mx_speak_destroy(job->speak);
-    mx_extract_destroy(job->pictures);
-    mx_dataset_reader_destroy(job->sample_reader);
+    mx_speaker_destroy(job->speech.speaker);
+    mx_speak_destroy(job->speech.speak);
+    mx_extract_destroy(job->speech.pictures);
+    mx_dataset_reader_destroy(job->speech.reader);
     mx_trainer_destroy(job->trainer);
     mx_dataset_close(job->dataset);
     mx_vocabulary_destroy(job->vocabulary);
@@ -600,9 +606,9 @@ void mx_job_close(struct mx_job *job)
     mx_job_ranks_leave(job);
     mx_device_pair_close(&job->devices);
     mx_free(job->host);
-    mx_free(job->words);
-    mx_free(job->speakers);
-    mx_free(job->speaker_languages);
+    mx_free(job->names.vocabulary);
+    mx_free(job->names.speakers);
+    mx_free(job->names.languages);
     mx_job_folder_close(&job->folder);
     mx_free(job->run);
     if (failure.code != 0) mx_error_restore(&failure);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What of the networks of a run learns: training.freeze and training.adapter_rank. See job.h and model/parameters.h.
+ * What of the networks of a run learns: training.freeze and training.adapter_rank. See networks.h and model/parameters.h.
  *
  * A run with adapters begins with a base: a checkpoint or a voice file, whose hash every checkpoint of the run keeps, so
  * that the adapters can be exported without it. The vocoder of such a run is the base's, as it is.
@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/networks.h"
 
 #define TOKENS    "encoder.token.weight"
 #define LANGUAGES "encoder.language.weight"
@@ -156,7 +157,7 @@ void mx_job_learning_say(const struct mx_job *job)
     const double all = (double)(m->parameters + v->parameters), learn = (double)(m->learning + v->learning);
     const struct mx_settings_training *const t = &job->settings.training;
     if (t->adapter_rank > 0)
-        mx_info("adapters of rank %d on %s: %.2f M of %.2f M parameters learn", (int)t->adapter_rank, job->base_name,
+        mx_info("adapters of rank %d on %s: %.2f M of %.2f M parameters learn", (int)t->adapter_rank, job->base.name,
                 learn * 1e-6, all * 1e-6);
     if (t->freeze[0] != '\0' && t->adapter_rank > 0) mx_info("no adapters: %s", t->freeze);
     if (t->freeze[0] != '\0' && t->adapter_rank == 0)
@@ -177,15 +178,15 @@ int mx_job_base_choose(struct mx_job *job)
                                              : path;
     if (hash == NULL || name == NULL)
         return MX_FAIL(MX_ERR_FORMAT, "take another checkpoint", "%s does not name the base of its adapters", path);
-    snprintf(job->base_hash, sizeof job->base_hash, "%s", hash);
-    snprintf(job->base_name, sizeof job->base_name, "%s", name);
+    snprintf(job->base.hash, sizeof job->base.hash, "%s", hash);
+    snprintf(job->base.name, sizeof job->base.name, "%s", name);
     return 0;
 }
 
 size_t mx_job_base_write(const struct mx_job *job, struct mx_metadata *extras)
 {
     if (job->settings.training.adapter_rank == 0) return 0;
-    extras[0] = (struct mx_metadata){MX_CHECKPOINT_BASE_HASH, job->base_hash};
-    extras[1] = (struct mx_metadata){MX_CHECKPOINT_BASE_NAME, job->base_name};
+    extras[0] = (struct mx_metadata){MX_CHECKPOINT_BASE_HASH, job->base.hash};
+    extras[1] = (struct mx_metadata){MX_CHECKPOINT_BASE_NAME, job->base.name};
     return 2;
 }

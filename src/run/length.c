@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How long a run is, in steps, and the schedules that follow from it. See job.h.
+ * How long a run is, in steps, and the schedules that follow from it. See length.h.
  *
  * Plain values in the job; owns no memory.
  */
@@ -10,6 +10,9 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/length.h"
+#include "run/networks.h"
+#include "run/state.h"
 
 /* The steps of all epochs. */
 static int64_t epochs_steps(const struct mx_job *job, int64_t epochs)

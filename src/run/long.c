@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rows of a run's corpus that are longer than data.max_seconds, cut into RUN/cut; see job.h.
+ * The rows of a run's corpus that are longer than data.max_seconds, cut into RUN/cut; see corpus.h.
  */
 #include <inttypes.h>
 
@@ -11,10 +11,12 @@
 #include "cut/long.h"
 #include "dist/dist.h"
 #include "myxtts/error.h"
+#include "run/corpus.h"
 #include "run/folder.h"
 #include "run/interrupt.h"
 #include "run/job.h"
 #include "run/ranks.h"
+#include "run/state.h"
 
 static void rank_tick(void *context)
 {
@@ -43,7 +45,7 @@ static int pieces_make(struct mx_job *job, struct mx_cut_long_options *wanted)
     if (signals) mx_interrupt_leave(&interrupt);
     if (rc == 0 && signals && atomic_load(wanted->stop)) /* after the last row */
         rc = MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted before training began");
-    job->has_pieces = report.cut > 0;
+    job->corpus.has_pieces = report.cut > 0;
     return rc;
 }
 

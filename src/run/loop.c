@@ -19,8 +19,12 @@
 #include "myxtts/error.h"
 #include "run/interrupt.h"
 #include "run/job.h"
+#include "run/length.h"
+#include "run/networks.h"
 #include "run/observer.h"
 #include "run/ranks.h"
+#include "run/state.h"
+#include "run/turn.h"
 
 #define SAVE_AGAIN_NS UINT64_C(30000000000) /* after a checkpoint could not be saved */
 
@@ -101,13 +105,13 @@ static int save_try(struct mx_job *job, struct loop *loop)
     mx_job_observer_flush(job->observer);
     const int rc = mx_job_save(job, loop->best);
     loop->saved = rc == 0;
-    if (rc == 0 && job->save_again_ns != 0)
-        mx_info("step %" PRId64 ": checkpoints can be saved again", job->saved_step);
-    job->save_again_ns = 0;
+    if (rc == 0 && job->saved.again_ns != 0)
+        mx_info("step %" PRId64 ": checkpoints can be saved again", job->saved.step);
+    job->saved.again_ns = 0;
     if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
     mx_warn("%s; training continues, and saving will be tried again", mx_error_last()->message);
     mx_error_clear();
-    job->save_again_ns = mx_clock_ns() + SAVE_AGAIN_NS;
+    job->saved.again_ns = mx_clock_ns() + SAVE_AGAIN_NS;
     if (!loop->best) return 0;
     job->best = loop->before;
     return 0;
@@ -120,10 +124,10 @@ static int save_last(struct mx_job *job, bool best)
     if (rc != MX_ERR_IO && rc != MX_ERR_NOT_FOUND) return rc;
     if (rc == MX_ERR_NOT_FOUND)
         return mx_error_hint("the folder was removed while the run trained: start again, and leave it where it is");
-    if (job->saved_step > 0)
+    if (job->saved.step > 0)
         return mx_error_hint("free some space there; 'myxtts train --resume %s' then continues from step %" PRId64
                              ", the last one saved",
-                             job->run, job->saved_step);
+                             job->run, job->saved.step);
     return mx_error_hint("free some space there and start again: no step of this run was saved");
 }
 
@@ -160,7 +164,7 @@ static int step_make(struct mx_job *job, struct loop *loop, bool *made)
     loop->saved = false;
     if (loop->times.first_ns == 0) loop->times.first_ns = mx_clock_ns();
     /* Also if the run ends here: then the evaluation is made when the run goes on. */
-    job->evaluation_due = report->step >= job->steps || (t->eval_every > 0 && report->step % t->eval_every == 0);
+    job->evaluations.due = report->step >= job->steps || (t->eval_every > 0 && report->step % t->eval_every == 0);
     return 0;
 }
 
@@ -169,7 +173,7 @@ static int evaluate(struct mx_job *job, struct loop *loop)
 {
     loop->best = false;
     loop->before = job->best;
-    if (!job->evaluation_due) return 0;
+    if (!job->evaluations.due) return 0;
     const int rc = mx_job_evaluate(job, &loop->best);
     if (rc < 0 && rc != MX_ERR_INTERRUPTED) return rc;
     if (loop->report.step > 0) mx_job_status(job, &loop->report);
@@ -177,7 +181,7 @@ static int evaluate(struct mx_job *job, struct loop *loop)
         mx_error_clear();
         return 0;
     }
-    job->evaluation_due = false;
+    job->evaluations.due = false;
     loop->enough = patience_over(job, mx_trainer_state(job->trainer)->step);
     mx_job_auto_look(job);
     return 0;
@@ -187,10 +191,10 @@ static int evaluate(struct mx_job *job, struct loop *loop)
 static int save(struct mx_job *job, struct loop *loop)
 {
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    const bool again = job->save_again_ns != 0 && mx_clock_ns() >= job->save_again_ns;
+    const bool again = job->saved.again_ns != 0 && mx_clock_ns() >= job->saved.again_ns;
     const bool due =
         step >= job->steps || loop->enough || loop->best || again || step % job->settings.training.save_every == 0;
-    return due && !job->evaluation_due ? save_try(job, loop) : 0;
+    return due && !job->evaluations.due ? save_try(job, loop) : 0;
 }
 
 /* ---- the whole ---- */
@@ -207,7 +211,7 @@ static int loop_begin(struct mx_job *job, struct loop *loop)
     const int64_t step = mx_trainer_state(job->trainer)->step;
     *loop = (struct loop){.times.begin_ns = mx_clock_ns()};
     /* A new run that is interrupted before its first step is saved, too, so that it can be resumed. */
-    loop->saved = job->request.resume != NULL && !job->evaluation_due;
+    loop->saved = job->request.resume != NULL && !job->evaluations.due;
     job->stop = mx_interrupt_watch(&loop->interrupt, true);
     if (job->options.comm == NULL) /* ranks end a step together or not at all */
         mx_trainer_watch(job->trainer, job->stop);
@@ -273,7 +277,7 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
     if (mx_job_limit_reached(job))
         mx_info("the steps for which there was time within the limit of %g minutes are made", job->limit.minutes);
     mx_job_auto_tell(job);
-    if ((!loop->stopped || state->step >= job->steps) && !job->evaluation_due) return 0;
+    if ((!loop->stopped || state->step >= job->steps) && !job->evaluations.due) return 0;
     MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
     return mx_error_hint("'myxtts train --resume %s' continues the run", job->run);
 }
@@ -304,7 +308,7 @@ int mx_job_run(struct mx_job *job)
     struct loop loop;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     MX_TRY(loop_begin(job, &loop));
-    if (job->evaluation_due) { /* the run ended before it was made */
+    if (job->evaluations.due) { /* the run ended before it was made */
         MX_TRY(evaluate(job, &loop));
         MX_TRY(save(job, &loop));
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The memory of a training run before any is allocated: what fits, what is refused, and the table. See job.h.
+ * The memory of a training run before any is allocated: what fits, what is refused, and the table. See memory_plan.h.
  */
 #include <string.h>
 
@@ -11,7 +11,9 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/memory_plan.h"
 #include "run/ranks.h"
+#include "run/samples.h"
 
 #define HOST_SHARE 8 /* the part of the machine's memory that host slots may take, as a divisor */
 

@@ -66,12 +66,12 @@ static int samples_name(struct mx_job_observer *o)
     const struct mx_job *const job = o->job;
     const uint32_t all = mx_trainer_validation_count(job->trainer);
     const int64_t wanted = job->settings.training.samples < all ? job->settings.training.samples : all;
-    if (job->speak == NULL) return 0;
+    if (job->speech.speak == NULL) return 0;
     o->samples = mx_alloc((size_t)wanted, sizeof *o->samples);
     o->words = mx_alloc(2 * (size_t)wanted, sizeof *o->words);
     if (o->samples == NULL || o->words == NULL) return MX_ERR_NO_MEMORY;
     for (int64_t i = 0; i < wanted; i++) {
-        const bool there = mx_dataset_load(job->sample_reader, mx_trainer_validation(job->trainer)[i], &item) >= 0;
+        const bool there = mx_dataset_load(job->speech.reader, mx_trainer_validation(job->trainer)[i], &item) >= 0;
         if (!there) mx_error_clear();
         char *const id = o->words[2 * i] = mx_strdup(there ? item.id : "");
         char *const text = o->words[2 * i + 1] = mx_strdup(there ? item.text : "");
@@ -252,7 +252,7 @@ void mx_job_observer_step(struct mx_job_observer *o, const struct mx_trainer_rep
 static void evaluation_send(struct mx_job_observer *o, int64_t step)
 {
     if (o->events == NULL) return;
-    const struct mx_evaluation_metrics m = mx_evaluation_metrics_of(step, &o->job->evaluation);
+    const struct mx_evaluation_metrics m = mx_evaluation_metrics_of(step, &o->job->evaluations.last);
     metrics_send(o, step, mx_evaluation_metric_table, m.values, MX_EVALUATION_METRICS);
 }
 

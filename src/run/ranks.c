@@ -15,6 +15,7 @@
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
 #include "run/interrupt.h"
+#include "run/length.h"
 
 /* ---- start and end ---- */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Rows of the corpus that a run cannot use: logged by reason, listed in rejects.tsv of the run folder, and refused if
- * there are too many; see job.h. Damage shows only when a recording is decoded, so this is checked again after each
+ * there are too many; see corpus.h. Damage shows only when a recording is decoded, so this is checked again after each
  * step; nothing happens unless there are new ones.
  */
 #include "base/alloc.h"
 #include "base/log.h"
 #include "myxtts/error.h"
+#include "run/corpus.h"
 #include "run/job.h"
 
 /* "3 too-long (the recording is longer than the maximum), 1 silent (…)" */
@@ -33,7 +34,7 @@ int mx_job_rejects(struct mx_job *job)
     char *path = NULL;
     struct mx_string check = {0};
     const uint32_t rejected = mx_dataset_rejected(job->dataset), rows = mx_dataset_rows(job->dataset);
-    if (rejected == job->rejected) return 0;
+    if (rejected == job->corpus.rejected) return 0;
     if (job->run != NULL) { /* a dry run has no folder */
         path = mx_format("%s/" MX_JOB_REJECTS, job->run);
         if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -42,8 +43,8 @@ int mx_job_rejects(struct mx_job *job)
         mx_warn("the list of rejected rows is not written: %s", mx_error_last()->message);
         mx_error_clear();
     }
-    if (job->rejected == 0) MX_TRY(reasons_say(job, rejected, rows, path)); /* later ones are said one by one */
-    job->rejected = rejected;
+    if (job->corpus.rejected == 0) MX_TRY(reasons_say(job, rejected, rows, path)); /* later ones are said one by one */
+    job->corpus.rejected = rejected;
     /* Whoever prepared a packed file has judged its rows. */
     if (job->settings.data.allow_rejects || !mx_dataset_is_folder(job->dataset)) goto out;
     const uint32_t dropped = mx_dataset_dropped(job->dataset);

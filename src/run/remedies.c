@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What would fit if a plan does not. See job.h.
+ * What would fit if a plan does not. See memory_plan.h.
  *
  * Every remedy is planned as the run would plan it, and offered only if everything then fits: a run with the numbers of
  * the hint works. Owns no memory.
@@ -14,6 +14,7 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/memory_plan.h"
 
 static uint64_t used_on(const struct mx_device *device)
 {

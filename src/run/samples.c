@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Samples of a run: the texts of the first validation utterances, spoken with the averaged weights and the voice of
- * their own recordings, as WAV and as a picture of its mel. See job.h.
+ * their own recordings, as WAV and as a picture of its mel. See samples.h.
  *
  * The trainer's network speaks, so whatever fits into a training batch can be spoken; a text that the network, early in
  * training, would make longer than that is skipped.
@@ -21,6 +21,7 @@
 #include "observe/keep.h"
 #include "run/job.h"
 #include "run/ranks.h"
+#include "run/samples.h"
 #include "speech/wav.h"
 
 #define PIXELS     4     /* of a mel band */
@@ -112,10 +113,10 @@ int mx_job_samples_open(struct mx_job *job)
     struct mx_speak_sound sound = sound_of(job, &vocoder);
     sound.vocoder_parameters = voice.vocoder;
     sound.vocoder_frozen = voice.vocoder_frozen;
-    MX_TRY(mx_speak_create(&parts, &sound, &job->speak));
-    MX_TRY(mx_speaker_create_on(job->speak, &job->speaker));
-    MX_TRY(mx_extract_create(job->device, &picture, &job->pictures));
-    MX_TRY(mx_dataset_reader_create(job->dataset, &job->sample_reader));
+    MX_TRY(mx_speak_create(&parts, &sound, &job->speech.speak));
+    MX_TRY(mx_speaker_create_on(job->speech.speak, &job->speech.speaker));
+    MX_TRY(mx_extract_create(job->device, &picture, &job->speech.pictures));
+    MX_TRY(mx_dataset_reader_create(job->dataset, &job->speech.reader));
 out:
     return rc;
 }
@@ -134,8 +135,8 @@ static int mel_make(struct mx_job *job, const struct sound *sound, int32_t frame
         const int64_t behind = (end + margin) * hop, count = (int64_t)sound->count;
         const int32_t offsets[] = {0, (int32_t)((behind < count ? behind : count) - first * hop)};
         const struct mx_extract_batch batch = {.audio = sound->samples + first * hop, .offsets = offsets, .count = 1};
-        MX_TRY(mx_extract_submit(job->pictures, voice.stream, &batch, &features));
-        MX_TRY(mx_extract_read(job->pictures, voice.stream, piece, NULL, NULL));
+        MX_TRY(mx_extract_submit(job->speech.pictures, voice.stream, &batch, &features));
+        MX_TRY(mx_extract_read(job->speech.pictures, voice.stream, piece, NULL, NULL));
         memcpy(mel + at * bands, piece + (at - first) * bands, (size_t)((end - at) * bands) * sizeof *mel);
     }
 out:
@@ -200,17 +201,17 @@ static int text_speak(struct mx_job *job, const struct mx_dataset_item *item, st
     int rc = 0;
     int32_t frames;
     float *reference = NULL, *vector = NULL;
-    const struct mx_speak_script_options how = mx_speak_script_options_of(job->speak);
+    const struct mx_speak_script_options how = mx_speak_script_options_of(job->speech.speak);
     struct mx_speak_script *script;
     const char *warning;
-    MX_TRY(mx_speak_reference(job->speak, item->samples, item->sample_count, &reference, &frames));
+    MX_TRY(mx_speak_reference(job->speech.speak, item->samples, item->sample_count, &reference, &frames));
     vector = mx_alloc((size_t)job->options.model.size.width, sizeof *vector);
     if (vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_speak_vector(job->speak, reference, frames, vector));
+    MX_TRY(mx_speak_vector(job->speech.speak, reference, frames, vector));
     MX_TRY(mx_speak_script_open(&how, item->text, strlen(item->text), &script));
-    mx_speaker_begin_script(job->speaker, script, vector, job->options.seed);
-    MX_TRY(mx_speaker_rest(job->speaker, &sound->samples, &sound->count));
-    for (size_t i = 0; (warning = mx_speaker_warning(job->speaker, i)) != NULL; i++) mx_warn("%s", warning);
+    mx_speaker_begin_script(job->speech.speaker, script, vector, job->options.seed);
+    MX_TRY(mx_speaker_rest(job->speech.speaker, &sound->samples, &sound->count));
+    for (size_t i = 0; (warning = mx_speaker_warning(job->speech.speaker, i)) != NULL; i++) mx_warn("%s", warning);
 out:
     mx_free(vector);
     mx_free(reference);
@@ -222,7 +223,7 @@ static int sample_speak(struct mx_job *job, uint32_t utterance, const char *fold
     int rc = 0;
     struct mx_dataset_item item;
     struct sound sound = {0};
-    rc = mx_dataset_load(job->sample_reader, utterance, &item);
+    rc = mx_dataset_load(job->speech.reader, utterance, &item);
     if (rc < 0 && item.reject != MX_REJECT_NONE) {
         mx_error_clear();
         mx_warn("step %" PRId64 ": sample %" PRIu32 " is missing, because the recording of %s cannot be used",
@@ -261,7 +262,7 @@ int mx_job_samples(struct mx_job *job)
     const uint32_t all = mx_trainer_validation_count(job->trainer);
     const int64_t wanted = job->settings.training.samples;
     char *folder = NULL;
-    if (job->speak == NULL) return 0;
+    if (job->speech.speak == NULL) return 0;
     folder = mx_format("%s/" MX_JOB_SAMPLES, job->run, mx_trainer_state(job->trainer)->step);
     if (folder == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(writing_warn(job, mx_file_make_folder(job->run, folder + strlen(job->run) + 1)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Between the trainer and its checkpoints: what is saved, and how a run is restored. See job.h.
+ * Between the trainer and its checkpoints: what is saved, and how a run is restored. See state.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +14,9 @@
 #include "features/recipe.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/length.h"
+#include "run/networks.h"
+#include "run/state.h"
 
 /* ---- the trainer's own words ---- */
 
@@ -42,7 +45,7 @@ static const struct part_value fractions[] = {
 #define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
 #define DATA_CONTENTS "data.contents"
 #define DATA_PIECES   "data.pieces" /* "true"; only where long rows were cut (long.c) */
-#define EXTRAS        45
+#define EXTRAS        46
 #define SHARES        "shares"         /* train/share_policy.h; only where there were any */
 #define DUE           "evaluation_due" /* "true"; only where the run ended before the evaluation of the step was complete */
 
@@ -54,6 +57,7 @@ static const struct part_value fractions[] = {
     X("auto_stop.from", from)                                                                                          \
     X("auto_stop.end", end)
 #define AUTO_VALUE "auto_stop.value" /* only once there is one */
+#define AUTO_LACKS "auto_stop.lacks" /* "true"; only where the value is a loss */
 
 /* Only while the learning rate falls because of the time limit. */
 #define LIMIT_FROM    "time_limit.from"
@@ -94,6 +98,7 @@ static size_t auto_write(const struct mx_job *job, struct extras *extras, size_t
     n++;
     AUTO(X)
 #undef X
+    if (a->lacks) extras->list[n++] = (struct mx_metadata){AUTO_LACKS, "true"};
     if (mx_job_auto_learned(job) && job->best.known)
         extras->list[n++] = (struct mx_metadata){MX_CHECKPOINT_SPEAKS, MX_CHECKPOINT_SPEAKS_BEST};
     return n;
@@ -120,14 +125,14 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     const bool vocoder = job->options.with_vocoder && !job->options.vocoder.ready;
     const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
-    extras->list[n++] = (struct mx_metadata){DATA_LIST, job->list_version_1 ? "1" : "2"};
-    const uint64_t read = mx_dataset_contents(job->dataset), contents = read != 0 ? read : job->contents;
+    extras->list[n++] = (struct mx_metadata){DATA_LIST, job->corpus.list_version_1 ? "1" : "2"};
+    const uint64_t read = mx_dataset_contents(job->dataset), contents = read != 0 ? read : job->corpus.contents;
     if (contents != 0) {
         snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, contents);
         extras->list[n] = (struct mx_metadata){DATA_CONTENTS, extras->texts[n]};
         n++;
     }
-    if (job->has_pieces) extras->list[n++] = (struct mx_metadata){DATA_PIECES, "true"};
+    if (job->corpus.has_pieces) extras->list[n++] = (struct mx_metadata){DATA_PIECES, "true"};
     if (!job->options.vocoder_alone) n = part_write(state, MX_PART_ACOUSTIC, extras, n);
 #define X(word, member)                                                                                                \
     snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, data->member);                                  \
@@ -145,7 +150,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
     n = limit_write(job, extras, n);
     mx_shares_format(&state->shares, extras->shares);
     if (state->shares.count > 0) extras->list[n++] = (struct mx_metadata){SHARES, extras->shares};
-    if (job->evaluation_due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
+    if (job->evaluations.due) extras->list[n++] = (struct mx_metadata){DUE, "true"};
     n += mx_job_base_write(job, extras->list + n);
     return vocoder ? part_write(state, MX_PART_VOCODER, extras, n) : n;
 }
@@ -212,9 +217,9 @@ static int sources_read(const struct mx_job *job, struct mx_checkpoint_source so
 static size_t metrics_write(const struct mx_job *job, struct mx_checkpoint_metric metrics[MX_EVALUATION_METRICS])
 {
     const struct mx_evaluation_metrics m =
-        mx_evaluation_metrics_of(mx_trainer_state(job->trainer)->step, &job->evaluation);
+        mx_evaluation_metrics_of(mx_trainer_state(job->trainer)->step, &job->evaluations.last);
     size_t n = 0;
-    if (!job->evaluated || job->evaluation.utterances == 0) return 0;
+    if (!job->evaluations.known || job->evaluations.last.utterances == 0) return 0;
     for (int i = 0; i < MX_EVALUATION_METRICS; i++) {
         const struct mx_metric *const metric = &mx_evaluation_metric_table[i];
         if (metric->type == MX_METRIC_COUNT) continue;
@@ -256,10 +261,10 @@ int mx_job_save(struct mx_job *job, bool best)
         .has_vocoder = job->options.with_vocoder,
         .vocoder = mx_trainer_vocoder_config(&job->options),
         .model = job->options.model,
-        .vocabulary = job->words,
-        .speakers = job->speakers,
+        .vocabulary = job->names.vocabulary,
+        .speakers = job->names.speakers,
         .speaker_count = mx_dataset_speaker_count(job->dataset),
-        .speaker_languages = job->speaker_languages,
+        .speaker_languages = job->names.languages,
         .normaliser = job->options.normaliser,
         .recipe = job->recipe->name,
         .recipe_hash = mx_recipe_hash_text(job->recipe, hash),
@@ -273,7 +278,7 @@ int mx_job_save(struct mx_job *job, bool best)
         folder, &state, sources, (size_t)count,
         &(struct mx_checkpoint_keep){.last = t->keep_last, .every = (uint64_t)t->keep_every, .best = best}));
     mx_debug("saved step %" PRId64, at->step);
-    job->saved_step = at->step;
+    job->saved.step = at->step;
 out:
     mx_free(folder);
     mx_free(config);
@@ -321,6 +326,7 @@ void mx_job_state_auto(struct mx_job *job)
     AUTO(X)
 #undef X
     a.known = whole;
+    a.lacks = whole && mx_checkpoint_extra(from, AUTO_LACKS) != NULL;
     if (whole) job->auto_stop = a;
 }
 
@@ -405,12 +411,12 @@ int mx_job_state_compare(const struct mx_job *job)
 
 void mx_job_state_contents(struct mx_job *job)
 {
-    const uint64_t now = job->contents != 0 ? mx_dataset_contents(job->dataset) : 0;
+    const uint64_t now = job->corpus.contents != 0 ? mx_dataset_contents(job->dataset) : 0;
     if (now == 0) return;
-    if (now != job->contents)
+    if (now != job->corpus.contents)
         mx_warn("the recordings have changed since before the run was resumed, although their sizes and times are the "
                 "same: training since then has used different data");
-    job->contents = 0; /* once */
+    job->corpus.contents = 0; /* once */
 }
 
 /* The acoustic network of a run that goes on. */
@@ -446,11 +452,11 @@ int mx_job_restore(struct mx_job *job, struct mx_trainer_state *state)
     state->epoch = (uint32_t)from->epoch;
     state->batch = (uint32_t)from->step_in_epoch;
     state->passes = from->pass;
-    job->evaluation_due = mx_job_state_due(job->origin);
+    job->evaluations.due = mx_job_state_due(job->origin);
     const char *const contents = mx_checkpoint_extra(from, DATA_CONTENTS);
-    job->contents = contents != NULL ? strtoull(contents, NULL, 16) : 0;
+    job->corpus.contents = contents != NULL ? strtoull(contents, NULL, 16) : 0;
     job->best = (struct mx_job_best){from->has_best, from->best, from->best_step};
-    job->saved_step = state->step;
+    job->saved.step = state->step;
 out:
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run with a time limit (training.max_minutes), see job.h.
+ * A run with a time limit (training.max_minutes), see length.h.
  *
  * Its learning rate follows the schedule for BEGIN_PART of the limit. Then the steps that fit into the rest are
  * estimated, once, from the speed so far, with evaluations and saving: if they are fewer than planned, the rate falls
@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "run/job.h"
+#include "run/length.h"
+#include "run/state.h"
 
 #define BEGIN_PART 0.8  /* of the limit */
 #define FIT_PART   0.95 /* of the rest: the last step must not be late */
@@ -44,14 +46,14 @@ void mx_job_limit_choose(struct mx_job *job)
 void mx_job_limit_estimate(struct mx_job *job, int64_t step, const struct mx_job_times *t)
 {
     const double limit_ns = job->settings.training.max_minutes * 60e9, gone_ns = (double)(t->now_ns - t->begin_ns);
-    const int64_t made = job->progress_steps - 1; /* the first one waited for the pipeline to fill */
+    const int64_t made = job->pace.steps - 1; /* the first one waited for the pipeline to fill */
     if (limit_ns == 0 || job->limit.from > 0 || job->limit.estimated || gone_ns < BEGIN_PART * limit_ns) return;
     job->limit.estimated = true;
     if (made < 1 || gone_ns >= limit_ns) return;
     const double fit = FIT_PART * (limit_ns - gone_ns) * (double)made / (double)(t->now_ns - t->first_ns);
     if (fit < 1 || fit >= (double)(job->steps - step)) return;
     end_set(job, step, step + (int64_t)fit);
-    mx_progress_total(job->progress, (uint64_t)(job->progress_steps + (int64_t)fit));
+    mx_progress_total(job->progress, (uint64_t)(job->pace.steps + (int64_t)fit));
     mx_info("step %" PRId64 ": there is time for %" PRId64 " more steps within the limit of %g minutes: from here on "
             "the learning rate falls to its floor, and training ends after step %" PRId64,
             step, (int64_t)fit, job->limit.minutes, job->steps);

@@ -14,7 +14,10 @@
 #include "base/argument.h"
 #include "base/log.h"
 #include "run/job.h"
+#include "run/length.h"
 #include "run/observer.h"
+#include "run/state.h"
+#include "run/turn.h"
 
 struct mx_train {
     struct mx_job job;
@@ -154,7 +157,7 @@ int mx_train_step(struct mx_train *run, struct mx_train_report *report)
         job->best = run->before;
         run->best_unsaved = false;
     }
-    job->evaluation_due = false; /* the caller decides that */
+    job->evaluations.due = false; /* the caller decides that */
     *report = (struct mx_train_report){.step = r.step,
                                        .steps = job->steps,
                                        .epoch = r.epoch,
@@ -181,9 +184,9 @@ int mx_train_evaluate(struct mx_train *run, struct mx_train_evaluation *out)
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     const int rc = end_of(run, mx_job_evaluate(job, &best));
     if (rc < 0) return rc;
-    job->evaluation_due = false;
+    job->evaluations.due = false;
     mx_job_auto_look(job);
-    const struct mx_trainer_evaluation *const e = &job->evaluation;
+    const struct mx_trainer_evaluation *const e = &job->evaluations.last;
     *out = (struct mx_train_evaluation){.utterances = e->utterances,
                                         .loss = e->losses.total,
                                         .spoken = e->spoken,

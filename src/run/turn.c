@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parts of one turn of a training run, see job.h: a step with its reports, and an evaluation. Both the loop of
+ * The parts of one turn of a training run, see turn.h: a step with its reports, and an evaluation. Both the loop of
  * `myxtts train` (loop.c) and the loops of other programs (train.c) use them.
  */
 #include <inttypes.h>
@@ -11,8 +11,12 @@
 #include "base/progress.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
+#include "run/corpus.h"
 #include "run/job.h"
 #include "run/observer.h"
+#include "run/samples.h"
+#include "run/state.h"
+#include "run/turn.h"
 
 /* ---- a step ---- */
 
@@ -52,9 +56,9 @@ int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report)
     const int rc = mx_job_rejects(job);
     if (rc < 0) return rc;
     mx_job_state_contents(job);
-    if (job->progress_steps++ > 0) { /* the first one waits for the pipeline to fill */
-        job->steps_ns += report->step_ns;
-        job->vocoder_ns += report->vocoder.busy_ns;
+    if (job->pace.steps++ > 0) { /* the first one waits for the pipeline to fill */
+        job->pace.steps_ns += report->step_ns;
+        job->pace.vocoder_ns += report->vocoder.busy_ns;
     }
     mx_job_observer_step(job->observer, report);
     mx_job_status(job, report);
@@ -89,7 +93,7 @@ static void vocoder_text(const struct mx_trainer_evaluation *e, char *out, size_
 /* Is it better than all before? */
 static bool best_compare(struct mx_job *job, int64_t step)
 {
-    const struct mx_trainer_evaluation *const e = &job->evaluation;
+    const struct mx_trainer_evaluation *const e = &job->evaluations.last;
     const double value = e->vocoder_alone ? e->vocoder.total : e->mel_db;
     if (!isfinite(value) || (job->best.known && value >= job->best.value)) return false;
     job->best = (struct mx_job_best){.known = true, .value = value, .step = (uint64_t)step};
@@ -100,14 +104,14 @@ int mx_job_evaluate(struct mx_job *job, bool *best)
 {
     int rc = 0;
     const int64_t step = mx_trainer_state(job->trainer)->step;
-    struct mx_trainer_evaluation *const e = &job->evaluation;
+    struct mx_trainer_evaluation *const e = &job->evaluations.last;
     char spoken[160], vocoder[128];
     *best = false;
     if (mx_trainer_validation_count(job->trainer) == 0) return 0;
     mx_dist_tick(job->dist);
     MX_TRY(mx_trainer_evaluate(job->trainer, e));
     mx_dist_tick(job->dist);
-    job->evaluated = true;
+    job->evaluations.known = true;
     if (e->utterances == 0) {
         mx_warn("step %" PRId64 ": nothing was evaluated, since no recording for validation could be read", step);
         return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vocoder of a run: whether there is one, where it comes from, and whether it is trained. See job.h.
+ * The vocoder of a run: whether there is one, where it comes from, and whether it is trained. See networks.h.
  *
  *     new            trained from nothing
  *     vocoder.from   taken from another run's checkpoint; it is left alone unless it has a learning rate
@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "myxtts/error.h"
 #include "run/job.h"
+#include "run/networks.h"
 
 static const struct mx_checkpoint_state *state_of(const struct mx_checkpoint *checkpoint)
 {
@@ -193,8 +194,9 @@ void mx_job_vocoder_say(const struct mx_job *job)
 
 void mx_job_vocoder_tell(const struct mx_job *job)
 {
-    if (job->vocoder_ns == 0 || job->steps_ns == 0 || job->options.vocoder_alone) return;
-    mx_info("the vocoder took %.1f %% of the time of the steps", 100 * (double)job->vocoder_ns / (double)job->steps_ns);
+    if (job->pace.vocoder_ns == 0 || job->pace.steps_ns == 0 || job->options.vocoder_alone) return;
+    mx_info("the vocoder took %.1f %% of the time of the steps",
+            100 * (double)job->pace.vocoder_ns / (double)job->pace.steps_ns);
 }
 
 /* ---- weights ---- */

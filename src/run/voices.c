@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a run keeps of its speakers, see job.h: one recording of each for the run folder (the training utterance whose
+ * What a run keeps of its speakers, see corpus.h: one recording of each for the run folder (the training utterance whose
  * length is closest to five seconds, enough to recognise a voice), and their languages.
  */
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "corpus/audio.h"
 #include "myxtts/error.h"
+#include "run/corpus.h"
 #include "run/job.h"
 #include "speech/wav.h"
 
@@ -53,8 +54,8 @@ int mx_job_speaker_languages(struct mx_job *job, const struct mx_vocabulary *wor
 {
     const size_t speakers = mx_dataset_speaker_count(job->dataset), languages = mx_vocabulary_languages(words);
     uint32_t *const counts = mx_alloc(speakers * languages + 1, sizeof *counts);
-    job->speaker_languages = mx_alloc(speakers, sizeof *job->speaker_languages);
-    if (counts == NULL || job->speaker_languages == NULL) {
+    job->names.languages = mx_alloc(speakers, sizeof *job->names.languages);
+    if (counts == NULL || job->names.languages == NULL) {
         mx_free(counts);
         return MX_ERR_NO_MEMORY;
     }
@@ -68,10 +69,10 @@ int mx_job_speaker_languages(struct mx_job *job, const struct mx_vocabulary *wor
         size_t most = 0;
         for (size_t k = 1; k < languages; k++)
             if (own[k] > own[most]) most = k;
-        job->speaker_languages[i] = "";
+        job->names.languages[i] = "";
         for (int id = 0; languages > 0 && own[most] > 0 && id < MX_LANGUAGE_COUNT; id++)
             if (mx_vocabulary_language(words, (enum mx_language_id)id) == (int)most)
-                job->speaker_languages[i] = mx_language_get((enum mx_language_id)id)->code;
+                job->names.languages[i] = mx_language_get((enum mx_language_id)id)->code;
     }
     mx_free(counts);
     return 0;

@@ -39,58 +39,60 @@ struct mx_batch_source {
 
 /* ---- source ---- */
 
-static void voices_fill(struct mx_batch_source *a)
+static void voices_fill(struct mx_batch_source *source)
 {
-    const struct mx_dataset *const dataset = a->options.dataset;
+    const struct mx_dataset *const dataset = source->options.dataset;
     const uint32_t count = mx_dataset_count(dataset), speakers = mx_dataset_speaker_count(dataset);
-    for (uint32_t i = 0; i < count; i++) a->voices[mx_dataset_utterance(dataset, i)->speaker].all++;
-    for (uint32_t s = 1; s < speakers; s++) a->voices[s].first = a->voices[s - 1].first + a->voices[s - 1].all;
-    for (uint32_t s = 0; s < speakers; s++) a->voices[s].all = 0;
+    for (uint32_t i = 0; i < count; i++) source->voices[mx_dataset_utterance(dataset, i)->speaker].all++;
+    for (uint32_t s = 1; s < speakers; s++)
+        source->voices[s].first = source->voices[s - 1].first + source->voices[s - 1].all;
+    for (uint32_t s = 0; s < speakers; s++) source->voices[s].all = 0;
     for (int validation = 0; validation < 2; validation++)
         for (uint32_t i = 0; i < count; i++) {
             const struct mx_dataset_utterance *const u = mx_dataset_utterance(dataset, i);
-            struct voice *const voice = &a->voices[u->speaker];
+            struct voice *const voice = &source->voices[u->speaker];
             if (u->validation != (validation == 1)) continue;
-            a->place[i] = voice->first + voice->all;
-            a->list[a->place[i]] = i;
+            source->place[i] = voice->first + voice->all;
+            source->list[source->place[i]] = i;
             voice->all++;
             if (validation == 0) voice->train++;
         }
 }
 
 /* Numbers the crops of all utterances. */
-static int crops_number(struct mx_batch_source *a)
+static int crops_number(struct mx_batch_source *source)
 {
-    const uint32_t count = mx_dataset_count(a->options.dataset), frames = (uint32_t)a->options.segments.frames;
+    const uint32_t count = mx_dataset_count(source->options.dataset),
+                   frames = (uint32_t)source->options.segments.frames;
     uint64_t total = 0;
-    if (a->features)
+    if (source->features)
         return MX_FAIL(MX_ERR_DATA, "prepare the corpus without '--features', or train on its folder",
                        "the vocoder cannot learn from precomputed features: they have no sound");
-    a->crops = mx_alloc((size_t)count + 1, sizeof *a->crops);
-    if (a->crops == NULL) return MX_ERR_NO_MEMORY;
+    source->crops = mx_alloc((size_t)count + 1, sizeof *source->crops);
+    if (source->crops == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
-        total += (mx_batch_source_frames(a, i) + frames - 1) / frames;
+        total += (mx_batch_source_frames(source, i) + frames - 1) / frames;
         if (total > UINT32_MAX)
             return MX_FAIL(MX_ERR_DATA, "use a part of the corpus",
                            "the corpus is too long: it has more than %u segments", UINT32_MAX);
-        a->crops[i + 1] = (uint32_t)total;
+        source->crops[i + 1] = (uint32_t)total;
     }
     return 0;
 }
 
-uint32_t mx_batch_source_crops(const struct mx_batch_source *a, uint32_t utterance, uint32_t *first)
+uint32_t mx_batch_source_crops(const struct mx_batch_source *source, uint32_t utterance, uint32_t *first)
 {
-    *first = a->crops[utterance];
-    return a->crops[utterance + 1] - a->crops[utterance];
+    *first = source->crops[utterance];
+    return source->crops[utterance + 1] - source->crops[utterance];
 }
 
 /* The utterance that a crop belongs to. */
-static uint32_t crop_utterance(const struct mx_batch_source *a, uint32_t crop)
+static uint32_t crop_utterance(const struct mx_batch_source *source, uint32_t crop)
 {
-    uint32_t low = 0, high = mx_dataset_count(a->options.dataset); /* it lies in [low, high) */
+    uint32_t low = 0, high = mx_dataset_count(source->options.dataset); /* it lies in [low, high) */
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
-        if (a->crops[middle] <= crop)
+        if (source->crops[middle] <= crop)
             low = middle;
         else
             high = middle;
@@ -102,77 +104,78 @@ int mx_batch_source_create(const struct mx_batch_source_options *options, struct
 {
     int rc = 0;
     const uint32_t count = mx_dataset_count(options->dataset);
-    struct mx_batch_source *a = mx_alloc(1, sizeof *a);
+    struct mx_batch_source *source = mx_alloc(1, sizeof *source);
     *out = NULL;
-    if (a == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    a->options = *options;
-    a->recipe = mx_recipe_or_default(options->recipe);
+    if (source == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    source->options = *options;
+    source->recipe = mx_recipe_or_default(options->recipe);
     MX_TRY(mx_segments_check(&options->segments));
-    a->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
-    MX_TRY(mx_recipe_dataset_check(a->recipe, options->dataset));
-    if (a->features) MX_TRY(mx_feature_tensors_find(options->dataset, a->recipe, &a->tensors));
-    a->crop_samples = (int64_t)ceil(options->reference_seconds * a->recipe->rate);
-    if (a->crop_samples < 1)
+    source->features = mx_dataset_kind(options->dataset) == MX_PACKED_FEATURES;
+    MX_TRY(mx_recipe_dataset_check(source->recipe, options->dataset));
+    if (source->features) MX_TRY(mx_feature_tensors_find(options->dataset, source->recipe, &source->tensors));
+    source->crop_samples = (int64_t)ceil(options->reference_seconds * source->recipe->rate);
+    if (source->crop_samples < 1)
         MX_RAISE(MX_ERR_CONFIG, "2 to 3 seconds are enough for a voice", "a reference of %g seconds is empty",
                  options->reference_seconds);
-    a->crop_frames = mx_recipe_frames(a->recipe, a->crop_samples);
-    a->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *a->voices);
-    a->list = mx_alloc(count, sizeof *a->list);
-    a->place = mx_alloc(count, sizeof *a->place);
-    if (a->voices == NULL || a->list == NULL || a->place == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    voices_fill(a);
-    if (options->segments.crops) MX_TRY(crops_number(a));
-    *out = a;
-    a = NULL;
+    source->crop_frames = mx_recipe_frames(source->recipe, source->crop_samples);
+    source->voices = mx_alloc(mx_dataset_speaker_count(options->dataset), sizeof *source->voices);
+    source->list = mx_alloc(count, sizeof *source->list);
+    source->place = mx_alloc(count, sizeof *source->place);
+    if (source->voices == NULL || source->list == NULL || source->place == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    voices_fill(source);
+    if (options->segments.crops) MX_TRY(crops_number(source));
+    *out = source;
+    source = NULL;
 out:
-    mx_batch_source_destroy(a);
+    mx_batch_source_destroy(source);
     return rc;
 }
 
-void mx_batch_source_destroy(struct mx_batch_source *a)
+void mx_batch_source_destroy(struct mx_batch_source *source)
 {
-    if (a == NULL) return;
-    mx_free(a->voices);
-    mx_free(a->list);
-    mx_free(a->place);
-    mx_free(a->crops);
-    mx_free(a);
+    if (source == NULL) return;
+    mx_free(source->voices);
+    mx_free(source->list);
+    mx_free(source->place);
+    mx_free(source->crops);
+    mx_free(source);
 }
 
-struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *a)
+struct mx_dataset *mx_batch_source_dataset(const struct mx_batch_source *source)
 {
-    return a->options.dataset;
+    return source->options.dataset;
 }
 
-const struct mx_recipe *mx_batch_source_recipe(const struct mx_batch_source *a)
+const struct mx_recipe *mx_batch_source_recipe(const struct mx_batch_source *source)
 {
-    return a->recipe;
+    return source->recipe;
 }
 
-const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *a)
+const struct mx_normaliser *mx_batch_source_normaliser(const struct mx_batch_source *source)
 {
-    return &a->options.normaliser;
+    return &source->options.normaliser;
 }
 
-uint32_t mx_batch_source_frames(const struct mx_batch_source *a, uint32_t utterance)
+uint32_t mx_batch_source_frames(const struct mx_batch_source *source, uint32_t utterance)
 {
-    const struct mx_dataset_utterance *const u = mx_dataset_utterance(a->options.dataset, utterance);
-    return a->features ? u->frames : (uint32_t)mx_recipe_frames(a->recipe, u->samples);
+    const struct mx_dataset_utterance *const u = mx_dataset_utterance(source->options.dataset, utterance);
+    return source->features ? u->frames : (uint32_t)mx_recipe_frames(source->recipe, u->samples);
 }
 
-uint32_t mx_batch_source_reference(const struct mx_batch_source *a, uint32_t epoch, uint32_t utterance,
+uint32_t mx_batch_source_reference(const struct mx_batch_source *source, uint32_t epoch, uint32_t utterance,
                                    uint32_t attempt)
 {
-    const struct voice *const voice = &a->voices[mx_dataset_utterance(a->options.dataset, utterance)->speaker];
-    const uint32_t own = a->place[utterance] - voice->first;
+    const struct voice *const voice =
+        &source->voices[mx_dataset_utterance(source->options.dataset, utterance)->speaker];
+    const uint32_t own = source->place[utterance] - voice->first;
     uint32_t count = voice->train;
     if (count == 0 || (count == 1 && own == 0)) count = voice->all;
     const uint32_t others = count - (own < count); /* without the utterance itself */
     if (others == 0) return utterance;
-    uint32_t pick = (uint32_t)mx_rng_below(a->options.seed, STREAM_REFERENCE | epoch,
+    uint32_t pick = (uint32_t)mx_rng_below(source->options.seed, STREAM_REFERENCE | epoch,
                                            (uint64_t)utterance * ATTEMPTS + attempt, others);
     if (own < count && pick >= own) pick++;
-    return a->list[voice->first + pick];
+    return source->list[voice->first + pick];
 }
 
 /* ---- capacity ---- */
@@ -194,56 +197,58 @@ static int64_t largest_sum(uint32_t *values, uint32_t count, uint32_t most, uint
 }
 
 /* Samples of a crop; changing the speed rounds, which the last frame has room for. */
-static int64_t crop_samples_most(const struct mx_batch_source *a)
+static int64_t crop_samples_most(const struct mx_batch_source *source)
 {
-    return (int64_t)(a->options.segments.frames + 2 * MX_SEGMENT_MARGIN + 1) * a->recipe->hop;
+    return (int64_t)(source->options.segments.frames + 2 * MX_SEGMENT_MARGIN + 1) * source->recipe->hop;
 }
 
-static void crops_capacity(const struct mx_batch_source *a, uint32_t most, struct mx_host_batch_capacity *out)
+static void crops_capacity(const struct mx_batch_source *source, uint32_t most, struct mx_host_batch_capacity *out)
 {
-    const int64_t samples = crop_samples_most(a);
-    const int32_t frames = (int32_t)mx_recipe_frames(a->recipe, samples), count = (int32_t)most;
+    const int64_t samples = crop_samples_most(source);
+    const int32_t frames = (int32_t)mx_recipe_frames(source->recipe, samples), count = (int32_t)most;
     *out = (struct mx_host_batch_capacity){
-        .recipe = a->recipe,
+        .recipe = source->recipe,
         .model = {.sequences = count, .frames = count * frames, .longest_frames = frames},
         .samples = count * samples};
 }
 
-int mx_batch_source_capacity(const struct mx_batch_source *a, const uint32_t *utterances, uint32_t count,
+int mx_batch_source_capacity(const struct mx_batch_source *source, const uint32_t *utterances, uint32_t count,
                              uint32_t batch_size, uint64_t frame_budget, struct mx_host_batch_capacity *out)
 {
     int rc = 0;
-    if (a->crops != NULL) {
-        crops_capacity(a, batch_size > 0 && batch_size < MX_SEGMENTS_MAX ? batch_size : MX_SEGMENTS_MAX, out);
+    if (source->crops != NULL) {
+        crops_capacity(source, batch_size > 0 && batch_size < MX_SEGMENTS_MAX ? batch_size : MX_SEGMENTS_MAX, out);
         return 0;
     }
     uint32_t longest_tokens, longest_frames, longest_samples;
     const uint32_t most = batch_size > 0 && batch_size < count ? batch_size : count;
     uint32_t *const values = mx_alloc(count, sizeof *values);
     if (values == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (uint32_t i = 0; i < count; i++) values[i] = mx_dataset_utterance(a->options.dataset, utterances[i])->tokens;
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = mx_dataset_utterance(source->options.dataset, utterances[i])->tokens;
     const int64_t tokens = largest_sum(values, count, most, &longest_tokens);
-    for (uint32_t i = 0; i < count; i++) values[i] = mx_batch_source_frames(a, utterances[i]);
+    for (uint32_t i = 0; i < count; i++) values[i] = mx_batch_source_frames(source, utterances[i]);
     int64_t frames = largest_sum(values, count, most, &longest_frames);
     for (uint32_t i = 0; i < count; i++)
-        values[i] = a->features ? 0 : mx_dataset_utterance(a->options.dataset, utterances[i])->samples;
+        values[i] = source->features ? 0 : mx_dataset_utterance(source->options.dataset, utterances[i])->samples;
     int64_t samples = largest_sum(values, count, most, &longest_samples);
     if (frame_budget > 0 && (uint64_t)frames > frame_budget) {
         frames = (int64_t)frame_budget;
-        if (!a->features) samples = frames * a->recipe->hop; /* a frame begins at each hop */
+        if (!source->features) samples = frames * source->recipe->hop; /* a frame begins at each hop */
     }
     if (count == 0 || tokens > INT32_MAX || frames > INT32_MAX || samples > INT32_MAX)
         MX_RAISE(MX_ERR_DATA, "make the batches smaller", "cannot make batches of %u out of %u utterances",
                  (unsigned)most, (unsigned)count);
-    *out = (struct mx_host_batch_capacity){.recipe = a->recipe,
+    *out = (struct mx_host_batch_capacity){.recipe = source->recipe,
                                            .model = {.sequences = (int32_t)most,
                                                      .tokens = (int32_t)tokens,
                                                      .frames = (int32_t)frames,
-                                                     .references = (int32_t)((int64_t)most * a->crop_frames),
+                                                     .references = (int32_t)((int64_t)most * source->crop_frames),
                                                      .longest_tokens = (int32_t)longest_tokens,
                                                      .longest_frames = (int32_t)longest_frames},
                                            .samples = samples,
-                                           .reference_samples = a->features ? 0 : (int64_t)most * a->crop_samples};
+                                           .reference_samples =
+                                               source->features ? 0 : (int64_t)most * source->crop_samples};
 out:
     mx_free(values);
     return rc;
@@ -380,11 +385,11 @@ int mx_host_batch_augment(struct mx_host_batch *batch, const struct mx_augment_o
 /* Draws what happens to utterance number `count`; its speed is settled here. */
 static void utterance_draw(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
-    const struct mx_batch_source *const a = batch->source;
+    const struct mx_batch_source *const source = batch->source;
     struct mx_augment_draw *const draw = &batch->draws[batch->count];
-    mx_augment_draw(batch->augment, a->options.seed, batch->epoch, utterance, a->recipe->bands, draw);
-    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, draw->speed);
-    if (mx_recipe_frames(a->recipe, samples) < item->token_count) draw->speed = 1;
+    mx_augment_draw(batch->augment, source->options.seed, batch->epoch, utterance, source->recipe->bands, draw);
+    const int64_t samples = source->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, draw->speed);
+    if (mx_recipe_frames(source->recipe, samples) < item->token_count) draw->speed = 1;
 }
 
 /* Of utterance number `count`. */
@@ -404,24 +409,24 @@ static int samples_put(const float *samples, size_t count, double speed, float *
 /* The tensors or samples of `item` behind what is there already. 0 if there is no room or it cannot be aligned. */
 static int utterance_append(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
-    const struct mx_batch_source *const a = batch->source;
+    const struct mx_batch_source *const source = batch->source;
     const struct mx_model_capacity *const c = &batch->capacity.model;
     const int32_t n = batch->count;
     if (n >= c->sequences) return 0;
     if (batch->augment != NULL) utterance_draw(batch, item, utterance);
-    const int64_t samples = a->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(batch));
-    const int64_t frames = a->features ? item->frames : mx_recipe_frames(a->recipe, samples);
+    const int64_t samples = source->features ? 0 : (int64_t)mx_augment_resampled(item->sample_count, speed_of(batch));
+    const int64_t frames = source->features ? item->frames : mx_recipe_frames(source->recipe, samples);
     const int64_t tokens = item->token_count;
     if (frames < tokens || tokens < 1) return 0;
     if (batch->tokens + tokens > c->tokens || batch->frames + frames > c->frames) return 0;
-    if (a->features) {
-        const size_t bands = (size_t)a->recipe->bands, at = (size_t)batch->frames, rows = (size_t)frames;
-        memcpy(batch->mel + at * bands, item->tensors[a->tensors.mel], rows * bands * sizeof(float));
-        memcpy(batch->energy + at, item->tensors[a->tensors.energy], rows * sizeof(float));
-        memcpy(batch->pitch + at, item->tensors[a->tensors.pitch], rows * sizeof(float));
-        mx_normaliser_mel(&a->options.normaliser, batch->mel + at * bands, rows * bands);
-        mx_normaliser_energy(&a->options.normaliser, batch->energy + at, rows);
-        mx_normaliser_pitch(&a->options.normaliser, batch->pitch + at, rows);
+    if (source->features) {
+        const size_t bands = (size_t)source->recipe->bands, at = (size_t)batch->frames, rows = (size_t)frames;
+        memcpy(batch->mel + at * bands, item->tensors[source->tensors.mel], rows * bands * sizeof(float));
+        memcpy(batch->energy + at, item->tensors[source->tensors.energy], rows * sizeof(float));
+        memcpy(batch->pitch + at, item->tensors[source->tensors.pitch], rows * sizeof(float));
+        mx_normaliser_mel(&source->options.normaliser, batch->mel + at * bands, rows * bands);
+        mx_normaliser_energy(&source->options.normaliser, batch->energy + at, rows);
+        mx_normaliser_pitch(&source->options.normaliser, batch->pitch + at, rows);
     } else {
         const int64_t at = batch->sample_offsets[n];
         if (at + samples > batch->capacity.samples) return 0;
@@ -443,26 +448,27 @@ static int utterance_append(struct mx_host_batch *batch, const struct mx_dataset
 /* A crop of `item` as the reference of utterance number `count`, at the same speed. */
 static int reference_append(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
-    const struct mx_batch_source *const a = batch->source;
+    const struct mx_batch_source *const source = batch->source;
     const int32_t n = batch->count;
-    const int64_t have = a->features ? item->frames : item->sample_count;
-    const int64_t most = a->features ? a->crop_frames : (int64_t)((double)a->crop_samples * speed_of(batch));
+    const int64_t have = source->features ? item->frames : item->sample_count;
+    const int64_t most =
+        source->features ? source->crop_frames : (int64_t)((double)source->crop_samples * speed_of(batch));
     const int64_t take = have < most ? have : most;
     const size_t from =
-        (size_t)mx_rng_below(a->options.seed, STREAM_CROP | batch->epoch, utterance, (uint64_t)(have - take) + 1);
+        (size_t)mx_rng_below(source->options.seed, STREAM_CROP | batch->epoch, utterance, (uint64_t)(have - take) + 1);
     int64_t frames = take;
-    if (a->features) {
-        const size_t bands = (size_t)a->recipe->bands;
+    if (source->features) {
+        const size_t bands = (size_t)source->recipe->bands;
         float *const to = batch->reference_mel + (size_t)batch->references * bands;
-        memcpy(to, item->tensors[a->tensors.mel] + from * bands, (size_t)take * bands * sizeof(float));
-        mx_normaliser_mel(&a->options.normaliser, to, (size_t)take * bands);
+        memcpy(to, item->tensors[source->tensors.mel] + from * bands, (size_t)take * bands * sizeof(float));
+        mx_normaliser_mel(&source->options.normaliser, to, (size_t)take * bands);
     } else {
         const int64_t at = batch->reference_sample_offsets[n];
         const int64_t samples = (int64_t)mx_augment_resampled((size_t)take, speed_of(batch));
         const int rc = samples_put(item->samples + from, (size_t)take, speed_of(batch), batch->reference_audio + at);
         if (rc < 0) return rc;
         batch->reference_sample_offsets[n + 1] = (int32_t)(at + samples);
-        frames = mx_recipe_frames(a->recipe, samples);
+        frames = mx_recipe_frames(source->recipe, samples);
     }
     batch->references += (int32_t)frames;
     batch->reference_offsets[n + 1] = batch->references;
@@ -535,21 +541,22 @@ static struct crop crop_place(int64_t hop, int64_t samples, int64_t first, int64
 /* The crop's samples and its segment behind what is there already. 0 if there is no room for them. */
 static int crop_put(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t number)
 {
-    const struct mx_batch_source *const a = batch->source;
+    const struct mx_batch_source *const source = batch->source;
     const int32_t n = batch->count, at = batch->sample_offsets[n];
-    if (n >= batch->capacity.model.sequences || n >= a->options.segments.count) return 0;
+    if (n >= batch->capacity.model.sequences || n >= source->options.segments.count) return 0;
     if (batch->augment != NULL)
-        mx_augment_draw(batch->augment, a->options.seed, batch->epoch, number, a->recipe->bands, &batch->draws[n]);
+        mx_augment_draw(batch->augment, source->options.seed, batch->epoch, number, source->recipe->bands,
+                        &batch->draws[n]);
     const double speed = speed_of(batch);
     const int64_t have = item->sample_count, whole = (int64_t)mx_augment_resampled(item->sample_count, speed);
-    const int64_t frames = mx_recipe_frames(a->recipe, whole);
-    int64_t rows = frames < a->options.segments.frames ? frames : a->options.segments.frames;
-    const int64_t first = mx_segments_begin(a->options.seed, batch->epoch, number, frames - rows + 1);
-    const struct crop crop = crop_place(a->recipe->hop, whole, first, rows);
+    const int64_t frames = mx_recipe_frames(source->recipe, whole);
+    int64_t rows = frames < source->options.segments.frames ? frames : source->options.segments.frames;
+    const int64_t first = mx_segments_begin(source->options.seed, batch->epoch, number, frames - rows + 1);
+    const struct crop crop = crop_place(source->recipe->hop, whole, first, rows);
     const int64_t begin = llround((double)crop.begin * speed), last = llround((double)crop.end * speed);
     const int64_t end = crop.end == whole || last > have ? have : last; /* in the recording as it is */
     const int64_t samples = (int64_t)mx_augment_resampled((size_t)(end - begin), speed);
-    const int64_t made = mx_recipe_frames(a->recipe, samples);
+    const int64_t made = mx_recipe_frames(source->recipe, samples);
     if (rows > made - crop.first) rows = made - crop.first; /* rounding can cost the last frame */
     if (rows < 1 || at + samples > batch->capacity.samples || batch->frames + made > batch->capacity.model.frames)
         return 0;
@@ -559,7 +566,7 @@ static int crop_put(struct mx_host_batch *batch, const struct mx_dataset_item *i
                                              .first = crop.first,
                                              .row = batch->frames + crop.first,
                                              .rows = (int32_t)rows,
-                                             .draw = mx_segments_chance(a->options.seed, batch->epoch, number),
+                                             .draw = mx_segments_chance(source->options.seed, batch->epoch, number),
                                              .number = number};
     batch->frames += (int32_t)made;
     batch->longest_frames = mx_most(batch->longest_frames, (int32_t)made);

@@ -17,6 +17,7 @@
 #include "pipeline/tune.h"
 #include "run/device_pair.h"
 #include "run/interrupt.h"
+#include "run/memory_plan.h"
 #include "run/ranks.h"
 
 #define STEPS_DEFAULT   100

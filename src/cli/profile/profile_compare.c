@@ -11,6 +11,7 @@
 
 #include "cli/profile/profile.h"
 #include "myxtts/error.h"
+#include "run/memory_plan.h"
 
 static const struct mx_profile_mode modes[MX_PROFILE_MODES] = {
     {.name = "One device, unbuffered"},
