@@ -2,9 +2,10 @@
  *
  * myxtts corpus demo DIR: makes a corpus to try the program with, read aloud by a synthetic teacher.
  * myxtts corpus cut SOUND…: makes a corpus of long recordings and their text (corpus_cut.h).
+ * myxtts corpus transcribe DIR: makes a corpus of recordings that have no text (corpus_transcribe.h).
  *
  * An interrupt (Ctrl-C) or SIGTERM ends the work with a consistent folder and exit code 4; a second one ends the
- * program at once, which loses nothing but the sentences being read.
+ * program at once, which loses nothing but the sentences being read or recognised.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/corpus_cut.h"
+#include "cli/corpus_transcribe.h"
 #include "cli/shared_options.h"
 #include "demo/demo.h"
 #include "myxtts/error.h"
@@ -24,6 +26,9 @@ struct values {
     const char *language;
     int64_t count, speakers, seed, cpu_devices; /* 0: not given */
     const char *text, *output, *voice, *device;
+    const char *recogniser, *second;
+    int64_t difference, limit, workers;
+    bool speaker_folders;
 };
 
 static const char *const demo_languages[] = {
@@ -33,9 +38,10 @@ static const char *const demo_languages[] = {
         NULL};
 
 static const struct mx_option options[] = {
-    {MX_OPTION_STRING(struct values, language, "language", "LANGUAGE", NULL,
-                      "demo, required: en, read by flite, or fa, read by espeak-ng. cut: the language of the text, any "
-                      "of espeak-ng; without it, the script of the text decides.")},
+    {MX_OPTION_STRING(
+        struct values, language, "language", "LANGUAGE", NULL,
+        "demo, required: en, read by flite, or fa, read by espeak-ng. cut, transcribe: the language of the "
+        "text, any of espeak-ng; without it, the script of the text decides.")},
     {MX_OPTION_INT(struct values, count, "count", "N", 1, COUNT_MAX, NULL,
                    "demo, required: total number of sentences; each becomes one file.")},
     {MX_OPTION_INT(
@@ -51,7 +57,23 @@ static const struct mx_option options[] = {
      .letter = 'o'},
     {MX_OPTION_STRING(
         struct values, voice, "voice", "VOICE", "the installed base voice",
-        "cut: voice that finds the words: an installed voice, or a run folder, checkpoint or voice file.")},
+        "cut, transcribe: voice that finds the words: an installed voice, or a run folder, checkpoint or voice file. "
+        "transcribe also takes none: no voice judges.")},
+    {MX_OPTION_STRING(
+        struct values, recogniser, "recogniser", "COMMAND", NULL,
+        "transcribe, required: program that prints the text of a sound file, run by sh. {} stands for the "
+        "path, without quotes; without {} it is started once, reads a path per line and prints a line for "
+        "each.")},
+    {MX_OPTION_STRING(struct values, second, "second", "COMMAND", NULL,
+                      "transcribe: another recogniser; rows in which the two differ are not used.")},
+    {MX_OPTION_INT(struct values, difference, "difference", "PERCENT", 1, 100, "20",
+                   "transcribe: words that may differ between the two recognisers.")},
+    {MX_OPTION_INT(struct values, workers, "workers", "N", 1, MX_TRANSCRIBE_WORKERS_MAX, "the number of cores",
+                   "transcribe: files that are recognised at the same time.")},
+    {MX_OPTION_INT(struct values, limit, "limit", "SECONDS", 1, 86400, "600",
+                   "transcribe: time that a recogniser may take for one file.")},
+    {MX_OPTION_FLAG(struct values, speaker_folders, "speaker-folders",
+                    "transcribe: the first folder below DIR names the speaker of the recordings in it.")},
     MX_VOICE_OPTIONS_DEVICE(struct values),
 };
 
@@ -66,6 +88,8 @@ static const struct mx_example examples[] = {
      "the same with subtitles, whose times help"},
     {"myxtts corpus cut --text old-corpus --voice my-run --output my-corpus",
      "cuts the recordings of a corpus that are longer than 15 seconds"},
+    {"myxtts corpus transcribe my-recordings --recogniser 'whisper-cli -m ggml-base.bin -l en -np -nt -f {}'",
+     "makes a corpus of recordings that have no text"},
 };
 
 static void report_print(const struct mx_demo_options *wanted, const struct mx_demo_report *report)
@@ -96,19 +120,34 @@ static int language_missing(const char *hint)
     return MX_FAIL(MX_ERR_USAGE, hint, "%s is missing", list);
 }
 
-/* An option that the other kind of corpus has. */
-static int foreign_check(const struct values *v, bool demo)
+enum kind { DEMO, CUT, TRANSCRIBE, KIND_COUNT };
+static const char *const kind_names[KIND_COUNT] = {"demo", "cut", "transcribe"};
+
+/* An option of another kind of corpus. */
+static int foreign_check(const struct values *v, enum kind kind)
 {
+    enum { D = 1 << DEMO, C = 1 << CUT, T = 1 << TRANSCRIBE };
     const struct {
         const char *name;
-        bool given, demo;
-    } own[] = {{"count", v->count != 0, true},       {"speakers", v->speakers != 0, true},
-               {"seed", v->seed != 0, true},         {"text", v->text != NULL, false},
-               {"output", v->output != NULL, false}, {"voice", v->voice != NULL, false},
-               {"device", v->device != NULL, false}, {"cpu-devices", v->cpu_devices != 0, false}};
+        bool given;
+        int kinds; /* that have it */
+    } own[] = {{"count", v->count != 0, D},
+               {"speakers", v->speakers != 0, D},
+               {"seed", v->seed != 0, D},
+               {"text", v->text != NULL, C},
+               {"output", v->output != NULL, C},
+               {"voice", v->voice != NULL, C | T},
+               {"device", v->device != NULL, C},
+               {"cpu-devices", v->cpu_devices != 0, C},
+               {"recogniser", v->recogniser != NULL, T},
+               {"second", v->second != NULL, T},
+               {"difference", v->difference != 0, T},
+               {"workers", v->workers != 0, T},
+               {"limit", v->limit != 0, T},
+               {"speaker-folders", v->speaker_folders, T}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i].given && own[i].demo != demo)
-            return MX_FAIL(MX_ERR_USAGE, HINT, "'--%s' is not for 'corpus %s'", own[i].name, demo ? "demo" : "cut");
+        if (own[i].given && (own[i].kinds & 1 << kind) == 0)
+            return MX_FAIL(MX_ERR_USAGE, HINT, "'--%s' is not for 'corpus %s'", own[i].name, kind_names[kind]);
     return 0;
 }
 
@@ -145,15 +184,29 @@ static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const v = given;
     char quoted[96];
+    int kind = 0;
     if (operands->count == 0)
-        return MX_FAIL(MX_ERR_USAGE, HINT, "say which corpus to make: 'demo', or 'cut' for long recordings");
-    const bool demo = strcmp(operands->items[0], "demo") == 0;
-    if (!demo && strcmp(operands->items[0], "cut") != 0)
-        return MX_FAIL(MX_ERR_USAGE, HINT, "unknown kind of corpus %s; there are 'demo' and 'cut'",
+        return MX_FAIL(MX_ERR_USAGE, HINT,
+                       "say which corpus to make: 'demo', 'cut' for long recordings, or 'transcribe' for recordings "
+                       "without texts");
+    while (kind < KIND_COUNT && strcmp(operands->items[0], kind_names[kind]) != 0) kind++;
+    if (kind == KIND_COUNT)
+        return MX_FAIL(MX_ERR_USAGE, HINT, "unknown kind of corpus %s; there are 'demo', 'cut' and 'transcribe'",
                        mx_string_quote(quoted, sizeof quoted, operands->items[0]));
-    const int rc = foreign_check(v, demo);
+    const int rc = foreign_check(v, (enum kind)kind);
     if (rc < 0) return rc;
-    if (demo) return demo_run(v, operands);
+    if (kind == DEMO) return demo_run(v, operands);
+    if (kind == TRANSCRIBE) {
+        const struct mx_corpus_transcribe_values transcribe = {.first = v->recogniser,
+                                                               .second = v->second,
+                                                               .language = v->language,
+                                                               .voice = v->voice,
+                                                               .difference = v->difference,
+                                                               .limit = v->limit,
+                                                               .workers = v->workers,
+                                                               .speaker_folders = v->speaker_folders};
+        return mx_corpus_transcribe(&transcribe, operands->items + 1, operands->count - 1);
+    }
     const struct mx_corpus_cut_values cut = {.text = v->text,
                                              .output = v->output,
                                              .voice = v->voice,
@@ -168,7 +221,7 @@ const struct mx_command mx_command_corpus = {
     .page =
         {
             .command = "myxtts corpus",
-            .operands = "demo DIR | cut [SOUND...]",
+            .operands = "demo DIR | cut [SOUND...] | transcribe DIR",
             .operand_max = MX_OPTION_LIST_MAX,
             .summary = "make a corpus from long recordings, or one to try the program with",
             .description =
@@ -182,7 +235,14 @@ const struct mx_command mx_command_corpus = {
                 "the "
                 "help of a trained voice, and cuts them at pauses into rows of 1 to 15 seconds with their text. What "
                 "is only in the text or only in the sound is left out and listed: DIR/left_out.tsv says what, where "
-                "and why, DIR/cut.tsv where each row is from and how well its text fits.",
+                "and why, DIR/cut.tsv where each row is from and how well its text fits.\ntranscribe has a speech "
+                "recogniser listen to every recording in DIR and its subfolders, and writes what it heard into "
+                "DIR/metadata.csv. DIR/transcripts.tsv has every text, that of a second recogniser, in how many words "
+                "they "
+                "differ, and how well a trained voice finds the text in the sound. Rows that are doubtful by one of "
+                "the two "
+                "are dropped in DIR/decisions.tsv, where you can keep or correct them. Interrupted, the same command "
+                "continues.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

@@ -399,6 +399,7 @@ int mx_manifest_open(const char *path, const struct mx_manifest_options *options
     struct mx_manifest *manifest = NULL;
     struct mx_manifest_state state = {.sounds = options != NULL && options->sounds,
                                       .quiet = options != NULL && options->quiet,
+                                      .undecided = options != NULL && options->undecided,
                                       .stop = options != NULL ? options->stop : NULL};
     struct choice training, validation = {0};
     const struct mx_manifest_options defaults = MX_MANIFEST_OPTIONS_DEFAULT;

@@ -73,6 +73,7 @@ struct mx_manifest_options {
     const char *validation;         /* NULL, or the folder or file that holds the validation rows (--val-data) */
     bool sounds;                    /* texts are neither needed nor read */
     bool quiet;                     /* nothing is logged: it will be opened again */
+    bool undecided;                 /* decisions are neither read nor applied */
     const char *decisions;          /* file of decisions about all rows; NULL: decisions.tsv beside each manifest */
     const char *pieces;             /* NULL, or the folder of the pieces of its long rows (pieces.h) */
     const atomic_bool *stop;        /* NULL, or set to true to end the reading with MX_ERR_INTERRUPTED */

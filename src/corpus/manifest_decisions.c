@@ -24,6 +24,7 @@ int mx_manifest_decisions_open(struct mx_manifest *manifest, struct mx_manifest_
     int rc = 0;
     char *beside = NULL;
     struct mx_decisions **const decisions = &manifest->decisions[source];
+    if (state->undecided) return 0;
     if (path != NULL && source > 0) { /* one file for all sources */
         *decisions = manifest->decisions[0];
         return 0;

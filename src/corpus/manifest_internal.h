@@ -60,6 +60,7 @@ struct mx_manifest_seen {
 struct mx_manifest_state {
     bool sounds;             /* texts are not needed */
     bool quiet;              /* nothing is logged */
+    bool undecided;          /* decisions are neither read nor applied */
     const atomic_bool *stop; /* NULL: never */
     struct mx_manifest_seen ids, recordings;
     size_t utterance_capacity, problem_capacity;

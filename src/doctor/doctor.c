@@ -185,7 +185,7 @@ int mx_doctor_examine(const char *path, const struct mx_doctor_options *options,
     MX_TRY(mx_doctor_sounds_judge(&out->report, out->sounds, &out->findings));
     MX_TRY(mx_doctor_twins_judge(&out->report, out->sounds, &out->findings));
     if (stopped(options->stop)) out->interrupted = true;
-    if (!out->interrupted) {
+    if (!out->interrupted && !options->rows_only) {
         MX_TRY(mx_doctor_coverage_compute(&out->report, &options->check.row, options->text, &out->coverage));
         if (options->record > 0) MX_TRY(mx_doctor_record_choose(&out->coverage, options->record, &out->records));
     }

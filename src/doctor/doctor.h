@@ -41,6 +41,7 @@ struct mx_doctor_options {
     const char *device;            /* on which the voice listens; NULL: cpu:0 */
     const char *text;              /* NULL, or a text file with more sentences to choose from */
     uint32_t record;               /* sentences to record next, for each language */
+    bool rows_only;                /* `coverage` and `records` stay empty */
     const atomic_bool *stop;       /* (optional) polled */
 };
 
