@@ -75,11 +75,16 @@ static void test_versions(void **state)
     (void)state;
     static const struct {
         const char *text, *words[MX_TEXT_CLEANER_VERSION];
-    } cases[] = {{"II", {"ii", "two", "two"}},
-                 {"A B C", {"a b c", "ay b c", "ay B C"}},
-                 {"CO2", {"co two", "c o two", "c o two"}},
-                 {"I live in the US.", {"i live in the u s.", "i live in the u s.", "I live in the u s."}},
-                 {"PLEASE READ IT", {"please read it", "please read it", "please read it"}}};
+    } cases[] = {
+        {"II", {"ii", "two", "two", "two"}},
+        {"A B C", {"a b c", "ay b c", "ay B C", "A B C"}},
+        {"CO2", {"co two", "c o two", "c o two", "c o two"}},
+        {"I live in the US.", {"i live in the u s.", "i live in the u s.", "I live in the u s.", "I live in the u s."}},
+        {"PLEASE READ IT", {"please read it", "please read it", "please read it", "please read it"}},
+        {"25 sept.", {"twenty-five sept.", "twenty-five sept.", "twenty-five sept.", "the twenty-fifth of September."}},
+        {"$350/yr",
+         {"three hundred fifty dollars slash yr", "three hundred fifty dollars slash yr",
+          "three hundred fifty dollars slash yr", "three hundred and fifty dollars per year"}}};
     struct mx_arena arena;
     mx_arena_init(&arena, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

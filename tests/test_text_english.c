@@ -402,7 +402,7 @@ static void test_report(void **state)
                     "\xef\xbb\xbf"
                     "a\x01"
                     "b\x7f c\u200b d\u200c e \U0001F600 ☃ \u0301 سلام 5 km, Jan. 3",
-                    "ab c d e سلام five kilometers, january third", &counts);
+                    "ab c d e سلام five kilometers, January third", &counts);
 }
 
 static void test_prefixes(void **state)

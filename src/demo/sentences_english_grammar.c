@@ -130,8 +130,8 @@ const struct mx_sentence_list mx_sentences_english_lists[] = {
                 "[20th|twentieth]/[23rd|twenty-third]/twenty-eighth"},
     {"age", "[18|eighteen]/twenty-one/[30|thirty]/[37|thirty-seven]/forty/[45|forty-five]/fifty/[62|sixty-two]/"
             "seventy/[85|eighty-five]/[99|ninety-nine]/one hundred"},
-    {"money", "[$3|three dollars]/[$8.50|eight dollars and fifty cents]/twenty dollars/[$15|fifteen dollars]/"
-              "[$40|forty dollars]/[$99|ninety-nine dollars]/a hundred pounds/[$120|one hundred twenty dollars]/"
+    {"money", "[$3|three dollars]/[$8.50|eight dollars fifty cents]/twenty dollars/[$15|fifteen dollars]/"
+              "[$40|forty dollars]/[$99|ninety-nine dollars]/a hundred pounds/[$120|one hundred and twenty dollars]/"
               "sixty pounds/[$2,000|two thousand dollars]/half a fortune/less than a pound"},
     {"percent", "[3%|three percent]/[5%|five percent]/ten percent/[12%|twelve percent]/[25%|twenty-five percent]/"
                 "nearly half/[40%|forty percent]/a third"},

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "text/forms.h"
+
 /* Signs that are always said the same way. */
 static const char *sign_words(uint32_t point)
 {
@@ -247,17 +249,25 @@ static void clean(struct mx_text_scan *scan)
     while (scan->at < scan->count) read_next(&english);
 }
 
-/* The cleaner writes the letter a as "ay", which espeak-ng would say like "eye"; its "eh" has the right sound. */
+/* The cleaner writes the letter a as "A", before version 4 as "ay", which espeak-ng would say like "eye"; its "eh" has the
+ * right sound. */
 static void spell(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                   struct mx_text_sink *out)
 {
-    (void)cleaner;
-    char text[MX_CLAUSE_BYTES];
-    strcpy(text, clause);
-    for (char *at = text; (at = strstr(at, "ay")); at += 2) {
-        const bool starts = at == text || at[-1] == ' ' || at[-1] == '-';
-        if (starts && (!at[2] || strchr(" -'", at[2]))) memcpy(at, "eh", 2);
+    char text[2 * MX_CLAUSE_BYTES];
+    size_t used = 0;
+    for (const char *at = clause; *at != 0;) {
+        const bool starts = at == clause || at[-1] == ' ' || at[-1] == '-';
+        const size_t length = starts && !strncmp(at, "ay", 2) ? 2 : starts && cleaner >= 4 && *at == 'A' ? 1 : 0;
+        if (length > 0 && (at[length] == 0 || strchr(" -'", at[length]) != NULL)) {
+            memcpy(text + used, "eh", 2);
+            used += 2;
+            at += length;
+        } else {
+            text[used++] = *at++;
+        }
     }
+    text[used] = 0;
     ask(text, out);
 }
 
@@ -286,5 +296,10 @@ static const struct mx_text_name names[] = {{'a', "ay"},
                                             {'^', "caret"},
                                             {0, NULL}};
 
-const struct mx_language_rules mx_rules_english = {
-    .own = true, .clean = clean, .spell = spell, .names = names, .ordinal = "th", .century = 1900};
+const struct mx_language_rules mx_rules_english = {.own = true,
+                                                   .clean = clean,
+                                                   .spell = spell,
+                                                   .names = names,
+                                                   .ordinal = "th|st|nd|rd",
+                                                   .century = 1900,
+                                                   .forms = &mx_forms_english};

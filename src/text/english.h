@@ -51,7 +51,7 @@ bool mx_english_is_numeral(const struct mx_english *english, const char *lower, 
 
 /* Words (english_word.c); the next point is a letter. */
 void mx_english_read_word(struct mx_english *english);
-void mx_english_spell(struct mx_text_sink *sink, const char *letters); /* ASCII letters, each by its name */
+void mx_english_spell(const struct mx_text_scan *scan, const char *letters); /* ASCII letters, each by its name */
 /* After an abbreviation with a full stop: whether that also ends the sentence. */
 bool mx_english_sentence_ends(const struct mx_text_scan *scan);
 

@@ -189,7 +189,7 @@ static size_t half_day(const struct mx_text_scan *scan, size_t ahead, const char
 /* Writes the half of the day that was found before `at`, and a full stop if its own ends the sentence. */
 static void write_half_day(struct mx_english *english, const char *letters)
 {
-    mx_english_spell(english->scan->sink, letters);
+    mx_english_spell(english->scan, letters);
     if (mx_text_before(english->scan) == '.' && mx_english_sentence_ends(english->scan)) {
         mx_text_sink_mark(english->scan->sink, '.');
         english->sentence_start = true;

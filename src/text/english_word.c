@@ -126,11 +126,12 @@ static bool listed(const char *const *list, size_t count, const char *text)
 }
 #define LISTED(list, text) listed(list, sizeof(list) / sizeof *(list), text)
 
-void mx_english_spell(struct mx_text_sink *sink, const char *letters)
+void mx_english_spell(const struct mx_text_scan *scan, const char *letters)
 {
+    const char *const a = scan->cleaner < 4 ? "ay" : "A"; /* "a" would be the article */
     for (; *letters; letters++) {
         const char name[] = {ascii_lower(*letters), 0};
-        mx_text_sink_word(sink, name[0] == 'a' ? "ay" : name); /* "a" would be the article */
+        mx_text_sink_word(scan->sink, name[0] == 'a' ? a : name);
     }
 }
 
@@ -196,7 +197,7 @@ static bool try_dotted(struct mx_english *english)
     } else if (!strcmp(letters, "ie")) {
         mx_text_sink_word(scan->sink, "that is");
     } else {
-        mx_english_spell(scan->sink, letters);
+        mx_english_spell(scan, letters);
     }
     remember(english, lower, mx_text_is_upper((uint32_t)letters[0]));
     /* "the U.S. Army": letters are followed by names too often to tell; only the end of the text is sure. */
@@ -337,7 +338,7 @@ static bool try_acronym(struct mx_english *english, const char *letters, const c
         const bool initial = next == '.' && capital_follows(scan, 2) && lower[0] != 'i';
         const bool alone = mx_text_is_digit(next) || mx_text_is_digit(before) || next == '&' || before == '&';
         if (!initial && !alone) return false;
-        mx_english_spell(sink, letters);
+        mx_english_spell(scan, letters);
         scan->at += 1 + initial;
         remember(english, lower, true);
         return true;
@@ -346,7 +347,7 @@ static bool try_acronym(struct mx_english *english, const char *letters, const c
         mx_text_sink_word(sink, "okay");
     } else if (is_spelled(english, lower, length) || ((next == '&' || before == '&') && length <= 3) ||
                (scan->cleaner >= 2 && length == 2 && mx_text_is_digit(next))) { /* CO2 */
-        mx_english_spell(sink, letters);
+        mx_english_spell(scan, letters);
     } else {
         return false;
     }
@@ -399,7 +400,7 @@ static bool try_special(struct mx_english *english, const struct word *word)
     if (!strcmp(word->letters, "Ph") && mx_text_peek(scan, 2) == '.' && mx_text_peek(scan, 3) == 'D' &&
         !mx_text_is_letter(mx_text_peek(scan, 4))) {
         const size_t stop = mx_text_peek(scan, 4) == '.';
-        mx_english_spell(scan->sink, "phd");
+        mx_english_spell(scan, "phd");
         scan->at += 4 + stop;
         remember(english, "phd", true);
         if (stop) stop_if_sentence_ends(english);
@@ -407,7 +408,7 @@ static bool try_special(struct mx_english *english, const struct word *word)
     }
     if (!strcmp(word->letters, "PhD") || !strcmp(word->lower, "www")) {
         const bool capital = mx_text_is_upper(mx_text_peek(scan, 0));
-        mx_english_spell(scan->sink, word->letters);
+        mx_english_spell(scan, word->letters);
         scan->at += length;
         remember(english, word->lower, capital);
         return true;
@@ -444,7 +445,7 @@ static bool try_alone(struct mx_english *english, const struct word *word)
         return true;
     }
     if (word->length != 1 || word->lower[0] != 'a' || !mx_english_is_letter_a(english)) return false;
-    mx_english_spell(scan->sink, word->letters);
+    mx_english_spell(scan, word->letters);
     scan->at += 1;
     remember(english, word->lower, word->capitals > 0);
     return true;
@@ -465,6 +466,13 @@ void mx_english_read_word(struct mx_english *english)
         if (word.capitals == word.length && try_acronym(english, word.letters, word.lower, word.length)) return;
         if (try_acronyms(english, &word)) return;
         if (scan->cleaner >= 2 && try_alone(english, &word)) return;
+    }
+    if (scan->cleaner >= 4 && word.ascii &&
+        (!strcmp(word.lower, "ay") || !strcmp(word.letters, "AM"))) { /* written so by forms */
+        mx_english_spell(scan, word.lower[1] == 'm' ? "am" : "a");
+        scan->at += word.length;
+        remember(english, word.lower, capital);
+        return;
     }
     const bool article = word.length == 1 && word.ascii && word.lower[0] == 'a';
     for (size_t i = 0; i < word.length; i++) {

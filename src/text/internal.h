@@ -177,10 +177,11 @@ struct mx_language_rules {
      * are not folded to another form. Default: none. */
     bool (*writes)(const struct mx_script *script, uint32_t point);
     /* (optional) For text that is read in a given way (say_as.h): names of characters; what makes an ordinal when it is
-     * written after digits; the century that a year of two digits from 50 on belongs to. */
+     * written after digits (others after 1, 2 and 3: "th|st|nd|rd"); the century that a year of two digits from 50 on belongs to. */
     const struct mx_text_name *names;
     const char *ordinal;
     unsigned century;
+    const struct mx_forms *forms; /* (optional) its written forms (forms.h). Default: the cleaner reads them */
 };
 
 extern const struct mx_language_rules mx_rules_english, mx_rules_persian;               /* english.c, persian.c */

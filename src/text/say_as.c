@@ -145,8 +145,13 @@ static int ordinal_say(struct reader *r)
 {
     char sign, whole[MX_NUMERAL_DIGITS + 1], fraction[MX_NUMERAL_DIGITS + 1];
     const size_t count = number_read(r, &sign, whole, fraction);
-    if (count == 0 || sign != 0 || fraction[0] || r->rules->ordinal == NULL) return 0;
-    const int rc = mx_string_append(&r->out, "%s%s", whole, r->rules->ordinal);
+    const char *ending = r->rules->ordinal;
+    if (count == 0 || sign != 0 || fraction[0] || ending == NULL) return 0;
+    const bool teen = count > 1 && whole[count - 2] == '1';
+    for (int skip = teen || whole[count - 1] > '3' ? 0 : whole[count - 1] - '0'; skip > 0 && strchr(ending, '|');
+         skip--)
+        ending = strchr(ending, '|') + 1;
+    const int rc = mx_string_append(&r->out, "%s%.*s", whole, (int)strcspn(ending, "|"), ending);
     return rc < 0 ? rc : 1;
 }
 

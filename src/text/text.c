@@ -14,6 +14,7 @@
 
 #include "base/string.h"
 #include "myxtts/error.h"
+#include "text/forms.h"
 #include "text/internal.h"
 #include "text/reading.h"
 
@@ -355,7 +356,7 @@ int mx_reading_text(const struct mx_reading *reading, enum mx_language_id id, co
 {
     int rc = 0;
     struct mx_text_report unasked = {0};
-    struct mx_text_points points = {0}, replaced = {0};
+    struct mx_text_points points = {0}, replaced = {0}, spoken_forms = {0};
     struct mx_text_sink sink = {0};
     if (!report) report = &unasked;
     *out = NULL;
@@ -372,6 +373,14 @@ int mx_reading_text(const struct mx_reading *reading, enum mx_language_id id, co
         scan.points = replaced.data;
         scan.count = replaced.count;
     }
+    if (scan.cleaner >= 4 && scan.language->rules->forms != NULL && mx_icu_ready()) {
+        const struct mx_text_points written = {.data = replaced.data != NULL ? replaced.data : points.data,
+                                               .count = scan.count};
+        mx_forms_apply(id, &written, &spoken_forms, report, NULL);
+        MX_TRY(spoken_forms.failure);
+        scan.points = spoken_forms.data;
+        scan.count = spoken_forms.count;
+    }
     scan.small_only = scan.cleaner < 3 || scan.language->rules->dotless || mx_text_shouts(&scan);
     scan.language->rules->clean(&scan);
     mx_text_sink_finish(&sink);
@@ -380,6 +389,7 @@ int mx_reading_text(const struct mx_reading *reading, enum mx_language_id id, co
     if (!*out) rc = MX_ERR_NO_MEMORY;
 out:
     mx_text_sink_release(&sink);
+    mx_text_points_release(&spoken_forms);
     mx_text_points_release(&replaced);
     mx_text_points_release(&points);
     return rc;
