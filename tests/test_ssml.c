@@ -266,7 +266,7 @@ static void says_as(void **state)
         {MX_LANGUAGE_EN, "cardinal", NULL, "12345678901234567", NULL},
         {MX_LANGUAGE_EN, "ordinal", NULL, "122", "one hundred twenty-second"},
         {MX_LANGUAGE_EN, "ordinal", NULL, "1.5", NULL},
-        {MX_LANGUAGE_EN, "date", "mdy", "3/5/24", "march fifth, twenty twenty-four"},
+        {MX_LANGUAGE_EN, "date", "mdy", "3/5/24", "March fifth, twenty twenty-four"},
         {MX_LANGUAGE_EN, "date", "dmy", "3.5.1999", "May third, nineteen ninety-nine"},
         {MX_LANGUAGE_EN, "date", "ydm", "1999-3-5", "May third, nineteen ninety-nine"},
         {MX_LANGUAGE_EN, "date", "dmy", "3/13/1999", NULL},
