@@ -3,8 +3,8 @@
  * Private to src/text/: the grammar of written forms (dates, money, measures, telephone numbers …): how what people
  * write in digits and signs becomes words. From version 4 of the rules on, it runs before the cleaner of a language.
  *
- * A language has a `struct mx_forms` in <language>_forms.c, named in its rules (`.forms`), with rows and lists. A row says
- * how a form is written and how it is said:
+ * A language has a `struct mx_forms` in a file of its own (english_forms.c), named in its rules (`.forms`), with rows and
+ * lists. A row says how a form is written and how it is said:
  *
  *     MX_FORM("date", "{day}_{month}( {year})?", .spoken = "the {day:ordinal} of {month}( {year:year})")
  *
