@@ -125,7 +125,7 @@ int mx_service_read(struct mx_service_job *job, float *samples, size_t room, siz
     }
     if (strstr(job->text, "FAIL") != NULL && (job->at > 0 || strstr(job->text, "FAIL AT ONCE") != NULL))
         return MX_FAIL(MX_ERR_DEVICE, NULL, "the device /dev/secret is on fire");
-    if (strstr(job->text, "ENDLESS") != NULL && job->at > 1000)
+    if (mx_service_job_too_long(job))
         return MX_FAIL(MX_ERR_UNSUPPORTED, "fewer pauses", "too much sound ('--max-seconds')");
     for (; *count < room && *count < 1111 && job->at < all; job->at++)
         samples[(*count)++] = sound_at(job->options.voice, job->at);
@@ -139,6 +139,11 @@ void mx_service_end(struct mx_service_job *job)
     job->service->active--;
     pthread_mutex_unlock(&job->service->lock);
     mx_free(job);
+}
+
+bool mx_service_job_too_long(struct mx_service_job *job)
+{
+    return strstr(job->text, "ENDLESS") != NULL && job->at > 1000;
 }
 
 int mx_service_job_rate(const struct mx_service_job *job)
