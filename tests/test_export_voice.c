@@ -228,7 +228,7 @@ static void lexicon_neighbours(void **state)
                       "Her uncle said on the 20th of May that her dog slept.\nThe old dog slept in the old house, "
                       "so her dog and the uncle slept.\nProf. Old rose by 5%.\nThe dog slept by the dog and the house.",
                       path, &words));
-    must(mx_file_read(path, 1 << 20, &text, &bytes));
+    must(mx_file_read(path, 1 << 21, &text, &bytes));
     assert_non_null(strstr(text, "\n% p ɚ s ˈ ɛ n t\n"));
     assert_non_null(strstr(text, "\n20th t w ˈ ɛ n t i ə θ\n"));
     assert_non_null(strstr(text, "\nprof p ɹ ə f ˈ ɛ s ɚ\n"));
