@@ -20,7 +20,7 @@ refused 1 "'--text FILE' is missing" '--help' corpus cut long.wav --voice run --
 refused 1 "'--output DIR' is missing" '--help' corpus cut long.wav --voice run --text long.txt
 refused 1 "'--count' is not for 'corpus cut'" '--help' corpus cut long.wav --text long.txt --voice run --output out --count 3
 refused 1 "'--text' is not for 'corpus demo'" '--help' corpus demo out --language en --count 1 --text long.txt
-refused 1 "there are 'demo' and 'cut'" '--help' corpus cook
+refused 1 "there are 'demo', 'cut' and 'transcribe'" '--help' corpus cook
 refused 1 'xx' '.' corpus cut long.wav --text long.txt --voice run --output out --language xx
 
 # an audio book has many files

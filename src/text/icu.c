@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -28,6 +29,7 @@
 #define CALENDARS     2
 #define LOCALE_BYTES  32
 #define SKELETON_MOST 128
+#define INT64_DIGITS  18 /* that surely fit into an int64_t */
 
 struct unit {
     char skeleton[SKELETON_MOST]; /* "" in a free place */
@@ -108,8 +110,11 @@ static bool number_words(struct known *k, enum mx_language_id language, const ch
     u_uastrcpy(wide, name);
     unum_setTextAttribute(k->spell, UNUM_DEFAULT_RULESET, wide, -1, &error);
     if (U_FAILURE(error)) return false;
+    /* Whole numbers as integers: where memory runs out, ICU 72 crashes in the decimals that it would make of them. */
+    const bool whole = strlen(digits) <= INT64_DIGITS && strspn(digits, "0123456789") == strlen(digits);
     const int32_t length =
-        unum_formatDecimal(k->spell, digits, (int32_t)strlen(digits), words, MX_ICU_WORDS, NULL, &error);
+        whole ? unum_formatInt64(k->spell, strtoll(digits, NULL, 10), words, MX_ICU_WORDS, NULL, &error)
+              : unum_formatDecimal(k->spell, digits, (int32_t)strlen(digits), words, MX_ICU_WORDS, NULL, &error);
     if (U_FAILURE(error) || length >= MX_ICU_WORDS || !utf8_get(words, length, out, MX_ICU_WORDS)) return false;
     words_tidy(out);
     return strpbrk(out, "0123456789") == NULL; /* beyond what the rules have words for */
