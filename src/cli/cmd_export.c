@@ -86,7 +86,7 @@ static const struct mx_option options[] = {
                       "espeak-ng.")},
     {MX_OPTION_STRING(struct values, words, "words", "FILE", "frequent words of the language",
                       "For sherpa-onnx, if the voice reads phonemes: text or list of words whose phonemes go into "
-                      "lexicon.txt. It says no other words.")},
+                      "lexicon.txt. Other words are skipped.")},
     MX_VOICE_OPTION_LEXICON(struct values),
     {MX_OPTION_STRING(struct values, vocoder, "vocoder", "RUN_OR_FILE", "the vocoder of the same checkpoint",
                       "Take the vocoder from this run folder, checkpoint, voice file or installed voice.")},
@@ -111,7 +111,7 @@ static const struct mx_example examples[] = {
     {"myxtts export my-run --format sherpa --output my-voice",
      "writes the voice, its symbols and the phonemes of frequent words for sherpa-onnx"},
     {"myxtts export my-run --format sherpa --words words.txt --output my-voice",
-     "the same with the words of a text of one's own"},
+     "the same with the words of your own text"},
 };
 
 /* Everything that is opened; see job_close. */

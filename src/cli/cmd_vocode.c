@@ -161,7 +161,8 @@ const struct mx_command mx_command_vocode = {
                 "Copy synthesis, for listening and measuring: the recording becomes mel (mono), and the mel "
                 "becomes sound again as in 'myxtts synth'. The difference from the recording is what every voice loses "
                 "in this last step. Level and silence stay as they are; the end is cut to whole frames. "
-                "A recording may have 600 seconds. At the end the command prints the real-time factor: seconds of work "
+                "A recording may be up to 600 seconds long. At the end the command prints the real-time factor: "
+                "seconds of work "
                 "for a second of sound.",
             MX_PAGE_EXAMPLES(examples),
         },

@@ -169,8 +169,8 @@ static const struct mx_config_field data_fields[] = {
                     "mel. A voice, its vocoder and a packed corpus fit together if they have the same recipe."),
      .flag = "recipe", .value = "NAME"},
     {MX_CONFIG_TEXT(DATA, lexicon, "",
-                    "File that says how words are pronounced. The voice keeps these words and says them so wherever it "
-                    "speaks."),
+                    "File that says how words are pronounced. The voice keeps these words and always pronounces them "
+                    "that way."),
      .flag = "lexicon", .value = "FILE"},
     {MX_CONFIG_TEXT(DATA, decisions, "",
                     "File that says which rows are dropped, which have another text, and which are good."),
@@ -221,11 +221,11 @@ static const struct mx_config_field data_fields[] = {
     {MX_CONFIG_DOUBLE(DATA, augment_speed, -1, 0.5, "-1", NULL,
                       "Maximum relative change of speed and pitch, which change together." OF_AUGMENT)},
     {MX_CONFIG_INT(DATA, augment_band_masks, -1, MX_AUGMENT_MASKS, "-1", "masks",
-                   "Number of masked ranges of mel bands." OF_AUGMENT)},
+                   "Number of masked ranges of mel bands (SpecAugment)." OF_AUGMENT)},
     {MX_CONFIG_INT(DATA, augment_band_width, -1, 64, "-1", "bands",
                    "Maximum width of a masked range of mel bands." OF_AUGMENT)},
     {MX_CONFIG_INT(DATA, augment_time_masks, -1, MX_AUGMENT_MASKS, "-1", "masks",
-                   "Number of masked time ranges." OF_AUGMENT)},
+                   "Number of masked time ranges (SpecAugment)." OF_AUGMENT)},
     {MX_CONFIG_DOUBLE(DATA, augment_time_share, -1, 0.5, "-1", NULL,
                       "Maximum length of a masked time range, as a fraction of the recording." OF_AUGMENT)},
 };
@@ -437,11 +437,12 @@ static const struct mx_config_field training_fields[] = {
                     "checkpoints stay in fp32. Needs less memory, and less time on devices with fast bf16. Refused on "
                     "devices that 'myxtts devices' does not list with bf16."),
      .flag = "mixed-precision", .aliases = mixed_names},
-    {MX_CONFIG_INT(TRAINING, adapter_rank, 0, 256, "0", NULL,
-                   "Learn only adapters of this rank: two narrow matrices beside each large one of the network that "
-                   "'--init-from' names, which itself stays bit for bit what it was. At rank 8 a voice of size tiny is "
-                   "then a file of about half a megabyte ('myxtts export --adapter'). 0: no adapters, the network "
-                   "itself learns."),
+    {MX_CONFIG_INT(
+         TRAINING, adapter_rank, 0, 256, "0", NULL,
+         "Train only LoRA adapters of this rank: two narrow matrices beside each large one of the network that "
+         "'--init-from' names, which itself stays bit for bit what it was. At rank 8 a voice of size tiny is "
+         "then a file of about half a megabyte ('myxtts export --adapter'). 0: no adapters, the network "
+         "itself is trained."),
      .flag = "adapter-rank", .value = "N", .meaning = "no adapters"},
     {MX_CONFIG_TEXT(TRAINING, freeze, "",
                     "Parameters that do not learn: patterns of their names, separated by commas, such as 'encoder.*, "
@@ -466,8 +467,8 @@ static const struct mx_config_field training_fields[] = {
          "Train until the voice has learned what it can: hold the learning rate at its peak until evaluations "
          "gain less than half a percent of the free-running mel distance for a third of the steps so far "
          "(at least four evaluations), then lower it to its floor in a last stretch of a quarter, and stop. "
-         "training.epochs then sets no limit; training.steps does, and 0 stands for 20000 steps or, if that "
-         "is more, the epochs. The voice that speaks is that of the best evaluation."),
+         "training.epochs then sets no limit; training.steps does, and 0 means 20000 steps or all epochs, "
+         "whichever is more. The voice that speaks is that of the best evaluation."),
      .flag = "auto-stop"},
     {MX_CONFIG_INT(TRAINING, samples, 0, 1000, "2", "utterances",
                    "Number of validation texts that each evaluation speaks into samples/. None for a corpus of "

@@ -284,7 +284,7 @@ const struct mx_command mx_command_check = {
                 "listen and decide, and save decisions.tsv, which this command, prepare and train follow. The report "
                 "also says which sounds of the language are rare or missing, and which sentences to record "
                 "next.\nThe exit code is 2 if more than 5 % of the rows are rejected, unless '--allow-rejects' is "
-                "given, or if no row is left. Suspect rows are no failure.",
+                "given, or if no row is left. Suspect rows are not a failure.",
             MX_PAGE_EXAMPLES(examples),
         },
     MX_COMMAND_WORK(options, struct values, run),

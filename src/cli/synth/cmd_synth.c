@@ -59,8 +59,8 @@ static const struct mx_option options[] = {
                       "Write a file for each line of the text, and a list of them, into this folder.")},
     {MX_OPTION_CHOICE(struct values, format, "format", "FORMAT", mx_command_sound_formats,
                       "that of the file's ending, otherwise wav",
-                      "Format of the sound on standard output or in the files of '--output-dir'; pcm are the samples "
-                      "alone.")},
+                      "Format of the sound on standard output or in the files of '--output-dir'; pcm is the raw "
+                      "samples.")},
     {MX_OPTION_LIST(struct values, speaker_wav, "speaker-wav", "FILE",
                     "Speak with the voice of this recording: 5 seconds or more of one person. Several recordings of "
                     "that person count together."),
@@ -102,8 +102,7 @@ static const struct mx_example examples[] = {
     {"myxtts synth --text 'Good morning.' --output morning.wav", "speaks a sentence with the installed base voice"},
     {"myxtts synth --text 'Good morning.' --output morning.mp3", "writes an MP3; .flac and .opus work, too"},
     {"myxtts synth --voice fr-june --text 'Bonjour.' --play", "speaks with a speaker of an installed voice, by name"},
-    {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav",
-     "speaks with a voice of one's own"},
+    {"myxtts synth --checkpoint my-run --text 'Good morning.' --output morning.wav", "speaks with your own voice"},
     {"myxtts synth -c my-run --text-file story.txt --speed 1.2 --play", "reads a file aloud, a little faster"},
     {"myxtts synth -c my-run --text-file lines.txt --output-dir spoken", "writes spoken/001.wav, spoken/002.wav …"},
     {"myxtts synth -c my-run --text 'Hello' --speaker-wav friend.wav -o - | aplay",
@@ -515,7 +514,7 @@ const struct mx_command mx_command_synth = {
                 "voice, usually 22,050 (as Opus 24,000), 16 bits and one channel. It goes into a file, to standard "
                 "output or to the loudspeaker (through "
                 "ALSA). Standard output gets it as it is made; in a pipe, the header of a WAV stream "
-                "gives the length 0xFFFFFFFF, which means unknown. The voice is an installed one, or one of one's own "
+                "gives the length 0xFFFFFFFF, which means unknown. The voice is an installed one or your own "
                 "('--checkpoint'); within it, it comes from the recordings given by '--speaker-wav', or from the "
                 "recording of a speaker that the run folder or voice file keeps. Of an installed voice without a named "
                 "speaker, the first speaker of the text's language is taken. The real-time factor (processing time "
