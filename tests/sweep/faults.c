@@ -56,9 +56,14 @@ void faults_exempt(bool exempt)
     exempted = exempt;
 }
 
+bool faults_armed(enum fault_kind kind)
+{
+    return !exempted && atomic_load(&armed_kind) == (int)kind;
+}
+
 bool faults_now(enum fault_kind kind)
 {
-    if (exempted || atomic_load(&armed_kind) != (int)kind) return false;
+    if (!faults_armed(kind)) return false;
     const uint64_t call = atomic_fetch_add(&calls, 1) + 1, nth = atomic_load(&armed_nth);
     if (nth == 0 || call < nth || (call > nth && !atomic_load(&armed_lasting))) return false;
     atomic_fetch_add(&failures, 1);

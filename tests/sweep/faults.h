@@ -53,6 +53,8 @@ struct faults_held faults_held(void);
 
 /* ---- for library.c ---- */
 
+/* Whether calls of this kind and this thread are counted now. */
+bool faults_armed(enum fault_kind kind);
 /* Counts a call; true: it has to fail. */
 bool faults_now(enum fault_kind kind);
 /* Whether the call came through faults.c, and so from our own code. */
