@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 
 #define ROUNDS_MAX 32

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/pool.h"
 #include "base/rng.h"
+#include "base/thread/pool.h"
 #include "bench.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "features/extract.h"
 #include "myxtts/registry.h"
 #include "peer.h"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "bench.h"
 #include "myxtts/ops.h"
 #include "openblas.h"

@@ -33,7 +33,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "bench.h"
 #include "myxtts/pipeline.h"
 #include "myxtts/registry.h"

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "base/pool.h"
 #include "base/rng.h"
+#include "base/thread/pool.h"
 #include "bench.h"
 #include "speech/place.h"
 

@@ -38,7 +38,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "bench.h"
 #include "myxtts/budget.h"
 #include "myxtts/registry.h"

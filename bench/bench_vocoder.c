@@ -22,10 +22,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/format/safetensors.h"
 #include "base/log.h"
-#include "base/pool.h"
 #include "base/rng.h"
-#include "base/safetensors.h"
+#include "base/thread/pool.h"
 #include "bench.h"
 #include "myxtts/registry.h"
 #include "peer.h"

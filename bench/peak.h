@@ -8,7 +8,7 @@
 #ifndef MX_BENCH_PEAK_H
 #define MX_BENCH_PEAK_H
 
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "bench.h"
 
 struct peak {

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/format/safetensors.h"
 #include "base/rng.h"
-#include "base/safetensors.h"
 #include "base/string.h"
 #include "bench.h"
 #include "corpus/prepare.h"

@@ -7,7 +7,7 @@
  * speed. Lengths are spread evenly around the middle that DESIGN.md names: 250 frames and 49 tokens, from half of that
  * to half as much again.
  *
- * A batch file is batch-E-S.safetensors (epoch, step) with what a host batch holds (train/host_batch.h): token_offsets,
+ * A batch file is batch-E-S.safetensors (epoch, step) with what a host batch holds (train/feed/host_batch.h): token_offsets,
  * frame_offsets, reference_offsets, token_ids, languages, mel, reference_mel, pitch, energy, all packed and normalised.
  * weights.safetensors holds the initial weights by their names, with the settings of the training as metadata.
  *

@@ -46,9 +46,9 @@ function(mx_embed_kernels target)
   mx_embed(${target} mx_kernel_source ${MX_KERNEL_SOURCES})
 endfunction()
 
-# The page of a run (src/observe/page.h): words and drawing before what uses them.
+# The page of a run (src/observe/page/page.h): words and drawing before what uses them.
 function(mx_embed_page target)
-  set(folder ${CMAKE_SOURCE_DIR}/src/observe)
+  set(folder ${CMAKE_SOURCE_DIR}/src/observe/page)
   mx_embed(${target} mx_page_style ${folder}/page.css)
   mx_embed(${target} mx_page_script ${folder}/page_words.js ${folder}/page_chart.js ${folder}/page.js)
 endfunction()
@@ -56,14 +56,14 @@ endfunction()
 # The page of the HTTP server (src/serve/page.h), in the colours of the page of a run.
 function(mx_embed_serve_page target)
   set(folder ${CMAKE_SOURCE_DIR}/src/serve)
-  mx_embed(${target} mx_serve_page_style ${CMAKE_SOURCE_DIR}/src/observe/page.css ${folder}/page.css)
+  mx_embed(${target} mx_serve_page_style ${CMAKE_SOURCE_DIR}/src/observe/page/page.css ${folder}/page.css)
   mx_embed(${target} mx_serve_page_script ${folder}/page.js)
 endfunction()
 
 # The page of the doctor (src/doctor/page.h), in the colours of the page of a run and with its words and elements.
 function(mx_embed_doctor_page target)
   set(folder ${CMAKE_SOURCE_DIR}/src/doctor)
-  set(observe ${CMAKE_SOURCE_DIR}/src/observe)
+  set(observe ${CMAKE_SOURCE_DIR}/src/observe/page)
   mx_embed(${target} mx_doctor_page_style ${observe}/page.css ${folder}/page.css)
   mx_embed(${target} mx_doctor_page_script ${observe}/page_words.js ${observe}/page_chart.js ${folder}/page_row.js
            ${folder}/page.js)

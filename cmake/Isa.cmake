@@ -182,7 +182,7 @@ function(mx_isa_kernels target)
   target_link_options(${target} INTERFACE LINKER:-u,mx_processor_check)
   target_include_directories(${target} PUBLIC ${CMAKE_BINARY_DIR}/generated)
 
-  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/device/cpu/isa/*.c)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/device/cpu/isa/*.c)
   if(NOT kernels)
     return()
   endif()

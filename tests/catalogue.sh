@@ -99,7 +99,7 @@ FAULTY
 check "seven faults are noticed" test "$(faults_of faulty.po | wc -l)" -eq 7
 
 # ---- pages ----
-for key in $(grep -rhoE "\b(say|row)\('[a-z_]+'[,)]" "$source"/src/observe/page*.js | cut -d"'" -f2 | sort -u); do
+for key in $(grep -rhoE "\b(say|row)\('[a-z_]+'[,)]" "$source"/src/observe/page/*.js | cut -d"'" -f2 | sort -u); do
     check "the word '$key' of the page is in the list" grep -qx "msgctxt \"page $key\"" myxtts.pot
 done
 for key in $(grep -rhoE "\bsay\('[a-z_]+'[,)]" "$source"/src/doctor/page*.js | cut -d"'" -f2 | sort -u | grep -vx comma); do

@@ -219,7 +219,7 @@ check "broken links are noticed" test "$(links_of links.md | wc -l)" -eq 2
 
 # ---- former names ----
 former() {
-    awk -v table="$1" '$0 ~ table "\\[\\]" { on = 1 } /NULL, NULL/ { on = 0 } on' "$source/src/cli/legacy_flags.c" |
+    awk -v table="$1" '$0 ~ table "\\[\\]" { on = 1 } /NULL, NULL/ { on = 0 } on' "$source/src/cli/options/legacy_flags.c" |
         grep -o '^    {"[a-z_-]*"' | tr -d ' {"'
 }
 check "there are former flags" test "$(former mx_legacy_train | wc -l)" -ge 30

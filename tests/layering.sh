@@ -33,7 +33,7 @@ check()
     local tree="$1"
     (cd "$tree" && find src -name '*.[ch]' | sort | xargs awk -v homes="$homes" '
         BEGIN {
-            count = split("text corpus demo features pipeline model vocoder train dist checkpoint speech cut export serve observe doctor transcribe run cli", flow, " ")
+            count = split("text corpus demo features pipeline model vocoder train dist checkpoint speech align cut export serve observe doctor transcribe run cli", flow, " ")
             rank["base"] = 1
             rank["device"] = 2
             for (i = 1; i <= count; i++) rank[flow[i]] = i + 2

@@ -64,7 +64,7 @@ for command in train synth profile validate; do
 done
 # Flags that hints name exist.
 "$program" reference markdown >options.md
-awk -F'"' '/^    \{"[a-z_-]+"/ || /^     "/' "$here/../src/cli/legacy_flags.c" | grep -oE "'--[a-z-]+" | tr -d "'" | sort -u >named
+awk -F'"' '/^    \{"[a-z_-]+"/ || /^     "/' "$here/../src/cli/options/legacy_flags.c" | grep -oE "'--[a-z-]+" | tr -d "'" | sort -u >named
 check "hints name flags" test "$(wc -l <named)" -ge 15
 while read -r flag; do
     check "$flag, which a hint names, exists" grep -qE "^\| .*\`${flag}[ \`]" options.md

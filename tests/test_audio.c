@@ -11,7 +11,7 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "myxtts/error.h"
 #include "support/recording.h"
 

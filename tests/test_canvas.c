@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/canvas.h"
+#include "base/format/canvas.h"
 #include "myxtts/error.h"
 
 static uint32_t pixel(const struct mx_canvas *canvas, int x, int y)

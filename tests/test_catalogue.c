@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
-#include "observe/page.h"
+#include "observe/page/page.h"
 #include "pipeline/advice_words.h"
 
 static void set(const char *name, const char *value)

@@ -15,7 +15,7 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "device/cpu/cpu.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"

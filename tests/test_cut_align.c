@@ -11,16 +11,16 @@
 
 #include <cmocka.h>
 
+#include "align/align.h"
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "cut/align.h"
 #include "myxtts/error.h"
 
 #define SILENCE (-1)
 #define OTHER   (-2)
 
 struct track {
-    struct mx_cut_lattice lattice;
+    struct mx_align_lattice lattice;
     int32_t *first, *last;
     float *skip;
     int32_t *frames; /* the column of each frame, SILENCE or OTHER */
@@ -28,10 +28,10 @@ struct track {
     int64_t visits;
 };
 
-static const struct mx_cut_costs costs = {
+static const struct mx_align_costs costs = {
     .other_enter = 20, .skip_more = 2, .beam = 400, .memory_bytes = (size_t)64 << 20};
 
-static int score(void *context, const struct mx_cut_block *b)
+static int score(void *context, const struct mx_align_block *b)
 {
     const struct track *const t = context;
     const int32_t width = b->column_end - b->column_begin, gaps = b->word_end - b->word_begin + 1;
@@ -103,11 +103,11 @@ static int64_t put_word(struct track *t, int64_t at, int32_t word)
     return at;
 }
 
-static void align(struct track *t, const struct mx_cut_costs *with, struct mx_cut_path *path)
+static void align(struct track *t, const struct mx_align_costs *with, struct mx_align_path *path)
 {
-    const struct mx_cut_scorer scorer = {.score = score, .context = t, .agreed = agreed, .visit = visit};
+    const struct mx_align_scorer scorer = {.score = score, .context = t, .agreed = agreed, .visit = visit};
     t->agreed = t->visits = 0;
-    assert_int_equal(mx_cut_align(&t->lattice, with, &scorer, path), 0);
+    assert_int_equal(mx_align_run(&t->lattice, with, &scorer, path), 0);
     assert_int_equal(t->agreed, t->lattice.frames);
     for (int32_t w = 0; w < t->lattice.words; w++) {
         if (path->begin[w] < 0) {
@@ -120,7 +120,7 @@ static void align(struct track *t, const struct mx_cut_costs *with, struct mx_cu
 }
 
 /* Every word of the track is found where it is, all others are left out, and other sound is where it is. */
-static void expect_track(const struct track *t, const struct mx_cut_path *path)
+static void expect_track(const struct track *t, const struct mx_align_path *path)
 {
     int32_t *const seen = mx_alloc((size_t)t->lattice.words, sizeof *seen);
     for (int64_t f = 0; f < t->lattice.frames; f++) {
@@ -146,7 +146,7 @@ static void expect_track(const struct track *t, const struct mx_cut_path *path)
 static void all_words(void **state)
 {
     struct track t = track_make(300, 300 * 20 + 40);
-    struct mx_cut_path path;
+    struct mx_align_path path;
     int64_t at = put(&t, 0, SILENCE, 40);
     (void)state;
     for (int32_t w = 0; w < 300; w++) at = put(&t, put_word(&t, at, w), SILENCE, w % 3 == 0 ? 8 : 8);
@@ -155,7 +155,7 @@ static void all_words(void **state)
     expect_track(&t, &path);
     assert_int_equal(path.other_count, 0);
     assert_int_equal(path.forced, 0);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     track_free(&t);
 }
 
@@ -163,7 +163,7 @@ static void all_words(void **state)
 static void wrong_passages(void **state)
 {
     struct track t = track_make(200, 20000);
-    struct mx_cut_path path;
+    struct mx_align_path path;
     int64_t at = put(&t, 0, OTHER, 500);
     (void)state;
     for (int32_t w = 0; w < 200; w++) {
@@ -176,7 +176,7 @@ static void wrong_passages(void **state)
     t.lattice.frames = put(&t, at, OTHER, 300);
     align(&t, &costs, &path);
     expect_track(&t, &path);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     track_free(&t);
 }
 
@@ -184,8 +184,8 @@ static void wrong_passages(void **state)
 static void little_memory(void **state)
 {
     struct track t = track_make(60, 9000);
-    struct mx_cut_path path;
-    struct mx_cut_costs tight = costs;
+    struct mx_align_path path;
+    struct mx_align_costs tight = costs;
     int64_t at = 0;
     (void)state;
     for (int32_t w = 0; w < 60; w++) {
@@ -197,23 +197,23 @@ static void little_memory(void **state)
     align(&t, &tight, &path);
     expect_track(&t, &path);
     assert_true(path.forced > 0);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     track_free(&t);
 }
 
 static void small_cases(void **state)
 {
     struct track t = track_make(5, 100);
-    struct mx_cut_path path;
+    struct mx_align_path path;
     (void)state;
     put(&t, 0, SILENCE, 100); /* nobody speaks */
     align(&t, &costs, &path);
     expect_track(&t, &path);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     t.lattice.frames = 1;
     align(&t, &costs, &path);
     expect_track(&t, &path);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     track_free(&t);
 }
 
@@ -221,8 +221,8 @@ static void small_cases(void **state)
 static void ends_inside(void **state)
 {
     struct track t = track_make(200, 400);
-    struct mx_cut_path path;
-    struct mx_cut_costs narrow = costs;
+    struct mx_align_path path;
+    struct mx_align_costs narrow = costs;
     int64_t at = put(&t, 0, SILENCE, 20);
     (void)state;
     for (int32_t w = 0; w < 3; w++) at = put_word(&t, at, w);
@@ -232,7 +232,7 @@ static void ends_inside(void **state)
     align(&t, &narrow, &path);
     expect_track(&t, &path);
     assert_int_equal(path.end[3], t.lattice.frames);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     track_free(&t);
 }
 
@@ -240,8 +240,8 @@ static void ends_inside(void **state)
 static void allowed_words(void **state)
 {
     enum { WORDS = 80, BLOCKS = 12 };
-    struct track t = track_make(WORDS, BLOCKS * MX_CUT_BLOCK);
-    struct mx_cut_path path;
+    struct track t = track_make(WORDS, BLOCKS * MX_ALIGN_BLOCK);
+    struct mx_align_path path;
     int32_t from[BLOCKS], until[BLOCKS];
     int64_t at = 0;
     (void)state;
@@ -250,56 +250,56 @@ static void allowed_words(void **state)
     t.lattice.from = from;
     t.lattice.until = until;
     for (int32_t b = 0; b < BLOCKS; b++) {
-        const int32_t word = b * MX_CUT_BLOCK / 12;
+        const int32_t word = b * MX_ALIGN_BLOCK / 12;
         from[b] = word > 5 ? word - 5 : 0;
-        until[b] = word + MX_CUT_BLOCK / 12 + 5 < WORDS ? word + MX_CUT_BLOCK / 12 + 5 : WORDS;
+        until[b] = word + MX_ALIGN_BLOCK / 12 + 5 < WORDS ? word + MX_ALIGN_BLOCK / 12 + 5 : WORDS;
     }
     align(&t, &costs, &path);
     expect_track(&t, &path);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     for (int32_t b = 0; b < BLOCKS; b++) until[b] = 20;
     align(&t, &costs, &path);
     for (int32_t w = 0; w < WORDS; w++) assert_int_equal(path.begin[w] >= 0, w < 20);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     for (int32_t b = 1; b < BLOCKS; b++) from[b] = until[b] = WORDS; /* nobody can be there */
     align(&t, &costs, &path);
     assert_true(path.begin[0] >= 0);
-    mx_cut_path_release(&path);
+    mx_align_path_release(&path);
     track_free(&t);
 }
 
-static int score_nothing(void *context, const struct mx_cut_block *b)
+static int score_nothing(void *context, const struct mx_align_block *b)
 {
     const int32_t width = b->column_end - b->column_begin, gaps = b->word_end - b->word_begin + 1;
     const int rc = score(context, b);
-    if (b->frame < 2 * MX_CUT_BLOCK) return rc;
+    if (b->frame < 2 * MX_ALIGN_BLOCK) return rc;
     for (int32_t i = 0; i < b->frames * width; i++) b->columns[i] = NAN;
     for (int32_t i = 0; i < b->frames * gaps; i++) b->silence[i] = NAN;
     for (int32_t i = 0; i < b->frames; i++) b->other[i] = NAN;
     return rc;
 }
 
-static int score_fails(void *context, const struct mx_cut_block *block)
+static int score_fails(void *context, const struct mx_align_block *block)
 {
     (void)context;
-    return block->frame >= 2 * MX_CUT_BLOCK ? MX_FAIL(MX_ERR_IO, NULL, "no more") : score(context, block);
+    return block->frame >= 2 * MX_ALIGN_BLOCK ? MX_FAIL(MX_ERR_IO, NULL, "no more") : score(context, block);
 }
 
 static void failures(void **state)
 {
     struct track t = track_make(20, 400);
-    struct mx_cut_path path;
-    const struct mx_cut_scorer scorer = {.score = score_fails, .context = &t};
-    const struct mx_cut_scorer deaf = {.score = score_nothing, .context = &t};
-    const struct mx_cut_scorer good = {.score = score, .context = &t};
+    struct mx_align_path path;
+    const struct mx_align_scorer scorer = {.score = score_fails, .context = &t};
+    const struct mx_align_scorer deaf = {.score = score_nothing, .context = &t};
+    const struct mx_align_scorer good = {.score = score, .context = &t};
     (void)state;
-    assert_int_equal(mx_cut_align(&t.lattice, &costs, &scorer, &path), MX_ERR_IO);
+    assert_int_equal(mx_align_run(&t.lattice, &costs, &scorer, &path), MX_ERR_IO);
     assert_null(path.begin);
-    assert_int_equal(mx_cut_align(&t.lattice, &costs, &deaf, &path), MX_ERR_DATA);
+    assert_int_equal(mx_align_run(&t.lattice, &costs, &deaf, &path), MX_ERR_DATA);
     assert_null(path.begin);
     for (uint64_t n = 1; n < 12; n++) {
         mx_alloc_fail_at(n);
-        assert_int_equal(mx_cut_align(&t.lattice, &costs, &good, &path), MX_ERR_NO_MEMORY);
+        assert_int_equal(mx_align_run(&t.lattice, &costs, &good, &path), MX_ERR_NO_MEMORY);
         mx_alloc_fail_at(0);
         assert_null(path.begin);
     }

@@ -17,12 +17,12 @@
 #define WORDS                                                                                                          \
     (SENTENCES * 3) /* three words of five tokens and 30 frames each, a pause of 40 frames between sentences */
 
-static struct mx_cut_word words[WORDS];
+static struct mx_align_word words[WORDS];
 static struct mx_cut_timing heard[WORDS];
 static double scores[WORDS];
 static int64_t begins[WORDS], ends[WORDS];
-static struct mx_cut_path path = {.begin = begins, .end = ends};
-static const struct mx_cut_text text = {.words = words, .word_count = WORDS};
+static struct mx_align_path path = {.begin = begins, .end = ends};
+static const struct mx_align_text text = {.words = words, .word_count = WORDS};
 static const struct mx_cut_doubt doubt = {.text = &text, .heard = heard, .scores = scores, .rate = RATE, .hop = HOP};
 
 /* Places word w at frames [begin, end), with pauses of so many frames around it. */
@@ -44,8 +44,8 @@ static int setup(void **state)
     (void)state;
     for (int32_t w = 0; w < WORDS; w++) {
         const int64_t at = 40 + (w / 3) * 130 + w % 3 * 30;
-        words[w] = (struct mx_cut_word){
-            .first = 5 * w, .last = 5 * w + 5, .after = w % 3 == 2 ? MX_CUT_BREAK_SENTENCE : MX_CUT_BREAK_WORD};
+        words[w] = (struct mx_align_word){
+            .first = 5 * w, .last = 5 * w + 5, .after = w % 3 == 2 ? MX_ALIGN_BREAK_SENTENCE : MX_ALIGN_BREAK_WORD};
         word_put(w, at, at + 30, w % 3 == 0 ? 40 : 0, w % 3 == 2 ? 40 : 0);
         scores[w] = -3 + 0.1 * (w % 7);
     }

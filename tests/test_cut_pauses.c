@@ -26,11 +26,11 @@ static const struct mx_cut_sound sound = {.recipe = MX_RECIPE_DEFAULT,
                                           .level_count = WINDOWS,
                                           .noise = 1e-6,
                                           .speech = 1};
-static struct mx_cut_word words[2];
-static const struct mx_cut_text text = {.words = words, .word_count = 2};
+static struct mx_align_word words[2];
+static const struct mx_align_text text = {.words = words, .word_count = 2};
 static int64_t begins[2], ends[2];
-static struct mx_cut_span other;
-static const struct mx_cut_path path = {.begin = begins, .end = ends, .other = &other, .other_count = 1};
+static struct mx_align_span other;
+static const struct mx_align_path path = {.begin = begins, .end = ends, .other = &other, .other_count = 1};
 static struct mx_cut_timing heard[2];
 
 /* Frames of a time in ms. */
@@ -51,7 +51,7 @@ static void find(double from_ms, double until_ms)
     ends[0] = frames(1000);
     begins[1] = frames(2500);
     ends[1] = frames(3000);
-    other = (struct mx_cut_span){frames(from_ms), frames(until_ms), 1};
+    other = (struct mx_align_span){frames(from_ms), frames(until_ms), 1};
     mx_cut_pauses_find(&sound, &text, &path, heard);
 }
 

@@ -105,7 +105,7 @@ static void sentences(void **state)
 {
     (void)state;
     words_make(60, 0.4, 0.2); /* 36 s */
-    for (int32_t i = 9; i < 60; i += 10) words[i].after = MX_CUT_BREAK_SENTENCE;
+    for (int32_t i = 9; i < 60; i += 10) words[i].after = MX_ALIGN_BREAK_SENTENCE;
     make(60);
     assert_int_equal(rows.left_count, 0);
     for (size_t i = 0; i < rows.row_count; i++) assert_int_equal(rows.rows[i].last % 10, 0);
@@ -163,7 +163,7 @@ static void any_words(void **state)
                                               .still_end = samples(at + word + next),
                                               .apart = mx_rng_uniform(seed, 5, k) < 0.02f,
                                               .broken = mx_rng_uniform(seed, 6, k) < 0.01f,
-                                              .after = (enum mx_cut_break)(int)(3.99f * mx_rng_uniform(seed, 7, k))};
+                                              .after = (enum mx_align_break)(int)(3.99f * mx_rng_uniform(seed, 7, k))};
             if (mx_rng_uniform(seed, 8, k) < 0.02f) words[i].begin = words[i].end = -1;
             at += word + next;
             pause = next;

@@ -23,7 +23,7 @@ static void parse(enum mx_cut_script_kind kind, size_t parts, const char *data, 
 
 static void expect_part(size_t i, const char *text, double from, double until)
 {
-    const struct mx_cut_part *const p = &script.parts[i];
+    const struct mx_align_part *const p = &script.parts[i];
     assert_int_equal(p->end - p->begin, strlen(text));
     assert_memory_equal(script.source + p->begin, text, strlen(text));
     assert_true(p->from > from - 1e-9 && p->from < from + 1e-9);

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "align/text.h"
 #include "base/string.h"
-#include "cut/text.h"
 #include "myxtts/error.h"
 
 /* A vocabulary of characters, so that libespeak-ng is not needed. */
@@ -28,7 +28,7 @@ static struct mx_vocabulary *letters_make(void)
 }
 
 /* The tokens of a word as text. */
-static void word_spoken(const struct mx_vocabulary *v, const struct mx_cut_text *t, int32_t w, char *out)
+static void word_spoken(const struct mx_vocabulary *v, const struct mx_align_text *t, int32_t w, char *out)
 {
     size_t length = 0;
     for (int32_t i = t->words[w].first; i < t->words[w].last; i++)
@@ -39,11 +39,11 @@ static void word_spoken(const struct mx_vocabulary *v, const struct mx_cut_text 
 static void expect_read(const struct mx_vocabulary *v, const char *text, const char *const *written,
                         const char *const *spoken)
 {
-    const struct mx_cut_part part = {.end = strlen(text)};
-    struct mx_cut_text t;
+    const struct mx_align_part part = {.end = strlen(text)};
+    struct mx_align_text t;
     char said[256];
     int32_t count = 0;
-    assert_int_equal(mx_cut_text_read(text, &part, 1, MX_LANGUAGE_EN, v, &t), 0);
+    assert_int_equal(mx_align_text_read(text, &part, 1, MX_LANGUAGE_EN, v, &t), 0);
     while (written[count] != NULL) count++;
     assert_int_equal(t.word_count, count);
     for (int32_t w = 0; w < count; w++) {
@@ -54,7 +54,7 @@ static void expect_read(const struct mx_vocabulary *v, const char *text, const c
         assert_string_equal(said, spoken[w]);
         assert_true(w == 0 || t.words[w].first >= t.words[w - 1].last);
     }
-    mx_cut_text_release(&t);
+    mx_align_text_release(&t);
 }
 
 static void expect_words(const char *text, const char *const *written, const char *const *spoken)
@@ -96,13 +96,13 @@ static void units(void **state)
 {
     struct mx_vocabulary *const v = letters_make();
     static const char text[] = "One two. Three, Mr. A. Four?\n\nFive";
-    const struct mx_cut_part parts[] = {{.end = 8}, {.begin = 9, .end = sizeof text - 1, .from = 1, .until = 2}};
-    static const enum mx_cut_break behind[] = {MX_CUT_BREAK_WORD,     MX_CUT_BREAK_PARAGRAPH, MX_CUT_BREAK_COMMA,
-                                               MX_CUT_BREAK_WORD,     MX_CUT_BREAK_WORD,      MX_CUT_BREAK_PARAGRAPH,
-                                               MX_CUT_BREAK_PARAGRAPH};
-    struct mx_cut_text t;
+    const struct mx_align_part parts[] = {{.end = 8}, {.begin = 9, .end = sizeof text - 1, .from = 1, .until = 2}};
+    static const enum mx_align_break behind[] = {
+        MX_ALIGN_BREAK_WORD, MX_ALIGN_BREAK_PARAGRAPH, MX_ALIGN_BREAK_COMMA,    MX_ALIGN_BREAK_WORD,
+        MX_ALIGN_BREAK_WORD, MX_ALIGN_BREAK_PARAGRAPH, MX_ALIGN_BREAK_PARAGRAPH};
+    struct mx_align_text t;
     (void)state;
-    assert_int_equal(mx_cut_text_read(text, parts, 2, MX_CUT_DETECT, v, &t), 0);
+    assert_int_equal(mx_align_text_read(text, parts, 2, MX_ALIGN_DETECT, v, &t), 0);
     assert_int_equal(t.language, MX_LANGUAGE_EN);
     assert_true(t.language_known);
     assert_int_equal(t.word_count, 7);
@@ -110,37 +110,37 @@ static void units(void **state)
     for (int32_t w = 0; w < 7; w++) {
         assert_int_equal(t.words[w].after, behind[w]);
         assert_int_equal(t.words[w].part, w >= 2);
-        const struct mx_cut_unit *const u = &t.units[t.words[w].unit];
+        const struct mx_align_unit *const u = &t.units[t.words[w].unit];
         assert_true(t.words[w].first > u->first && t.words[w].last < u->last);
         assert_int_equal(t.tokens[u->first], MX_TOKEN_BOS);
         assert_int_equal(t.tokens[u->last - 1], MX_TOKEN_EOS);
     }
-    mx_cut_text_release(&t);
+    mx_align_text_release(&t);
     mx_vocabulary_destroy(v);
 }
 
 static void refusals(void **state)
 {
     struct mx_vocabulary *const v = letters_make();
-    struct mx_cut_part part = {.end = 3};
-    struct mx_cut_text t;
+    struct mx_align_part part = {.end = 3};
+    struct mx_align_text t;
     char longest[1000];
     (void)state;
-    assert_int_equal(mx_cut_text_read("...", &part, 1, MX_LANGUAGE_EN, v, &t), MX_ERR_DATA);
-    assert_int_equal(mx_cut_text_read("", &part, 0, MX_LANGUAGE_EN, v, &t), MX_ERR_DATA);
+    assert_int_equal(mx_align_text_read("...", &part, 1, MX_LANGUAGE_EN, v, &t), MX_ERR_DATA);
+    assert_int_equal(mx_align_text_read("", &part, 0, MX_LANGUAGE_EN, v, &t), MX_ERR_DATA);
     memset(longest, 'a', sizeof longest);
     part.end = sizeof longest;
-    assert_int_equal(mx_cut_text_read(longest, &part, 1, MX_LANGUAGE_EN, v, &t), MX_ERR_DATA);
+    assert_int_equal(mx_align_text_read(longest, &part, 1, MX_LANGUAGE_EN, v, &t), MX_ERR_DATA);
     /* a language that the voice never heard is read as one that it knows; unknown letters are counted */
     part.end = strlen("Grüße");
-    assert_int_equal(mx_cut_text_read("Grüße", &part, 1, MX_LANGUAGE_DE, v, &t), 0);
+    assert_int_equal(mx_align_text_read("Grüße", &part, 1, MX_LANGUAGE_DE, v, &t), 0);
     assert_false(t.language_known);
     assert_int_equal(t.language_number, 0);
     assert_int_equal(t.replaced.count + t.unknown.count, 2);
-    mx_cut_text_release(&t);
-    assert_int_equal(mx_cut_nearest_symbol(v, 0x251), mx_vocabulary_find(v, 'a')); /* ɑ */
-    assert_int_equal(mx_cut_nearest_symbol(v, 0x281), mx_vocabulary_find(v, 'x')); /* ʁ */
-    assert_int_equal(mx_cut_nearest_symbol(v, 0x4e00), -1);
+    mx_align_text_release(&t);
+    assert_int_equal(mx_align_nearest_symbol(v, 0x251), mx_vocabulary_find(v, 'a')); /* ɑ */
+    assert_int_equal(mx_align_nearest_symbol(v, 0x281), mx_vocabulary_find(v, 'x')); /* ʁ */
+    assert_int_equal(mx_align_nearest_symbol(v, 0x4e00), -1);
     mx_vocabulary_destroy(v);
 }
 
@@ -151,11 +151,11 @@ static void owners(void **state)
                           all[] = {'x', ' ', 'o', 't', 'h', 'i', ',', ' ', 'q'};
     static const uint32_t c[] = {'x'}, d[] = {'q'};
     const struct mx_symbols list[] = {{c, 1}, {a, 2}, {b, 3}, {NULL, 0}, {d, 1}};
-    const struct mx_cut_match match = {.unit = {all, 9}, .words = list, .word_count = 5};
+    const struct mx_align_match match = {.unit = {all, 9}, .words = list, .word_count = 5};
     static const int32_t wanted[] = {0, -1, 1, 2, 2, 2, -1, -1, 4};
     int32_t found[9];
     (void)state;
-    assert_int_equal(mx_cut_match_owners(&match, found), 0);
+    assert_int_equal(mx_align_match_owners(&match, found), 0);
     for (int i = 0; i < 9; i++) assert_int_equal(found[i], wanted[i]);
 }
 

@@ -23,7 +23,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/listen.h"
+#include "base/net/listen.h"
 #include "myxtts/error.h"
 #include "observe/dashboard.h"
 #include "observe/dashboard_log.h"

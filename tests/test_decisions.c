@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 #include "myxtts/error.h"
 #include "support/recording.h"
 

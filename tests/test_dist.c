@@ -28,7 +28,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "dist/dist.h"
 #include "dist/launch.h"
 #include "myxtts/registry.h"

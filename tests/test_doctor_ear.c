@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "doctor/sound.h"
+#include "doctor/sound/sound.h"
 #include "support/babble.h"
 #include "support/recording.h"
 

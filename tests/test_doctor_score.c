@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Scores and speakers of a small corpus (doctor/score.h, doctor/people.h) that the base voice itself speaks, as two of
+ * Scores and speakers of a small corpus (doctor/score/score.h, doctor/people.h) that the base voice itself speaks, as two of
  * its people: exchanged texts, a word too much and words too few in a text, a row by the other person, and a language that
  * the voice never heard are found, and nothing else. How often that is so with recordings is measured by
  * build/doctor_rates.
@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/string.h"
 #include "doctor/people.h"
-#include "doctor/score.h"
+#include "doctor/score/score.h"
 #include "myxtts/voice.h"
 #include "speech/wav.h"
 #include "support/recording.h"

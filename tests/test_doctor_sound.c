@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "doctor/sound.h"
+#include "doctor/sound/sound.h"
 #include "support/babble.h"
 
 #define RATE MX_AUDIO_RATE_DEFAULT

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/format/safetensors.h"
 #include "base/rng.h"
-#include "base/safetensors.h"
 #include "myxtts/error.h"
 #include "support/sound.h"
 

@@ -20,7 +20,7 @@
 #include "support/recording.h"
 #include "support/small_corpus.h"
 #include "support/training_rig.h"
-#include "train/feed.h"
+#include "train/feed/feed.h"
 
 #define LIMIT ((size_t)64 << 20) /* of files that are read whole */
 

@@ -16,7 +16,7 @@
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "support/training_rig.h"
-#include "train/feed.h"
+#include "train/feed/feed.h"
 
 #define SEED     3
 #define BATCH    4

@@ -19,7 +19,7 @@
 #include "myxtts/error.h"
 #include "observe/tfevents.h"
 #include "support/recording.h"
-#include "train/metrics.h"
+#include "train/report/metrics.h"
 
 static void refused(int rc)
 {

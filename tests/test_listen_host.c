@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/listen_host.h"
+#include "base/net/listen_host.h"
 
 static void test_local(void **state)
 {

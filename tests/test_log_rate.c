@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/log_rate.h"
+#include "base/net/log_rate.h"
 
 #define S UINT64_C(1000000000)
 

@@ -19,7 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "train/metrics.h"
+#include "train/report/metrics.h"
 
 static char folder[] = "/tmp/myxtts-metrics-XXXXXX";
 

@@ -14,7 +14,7 @@
 
 #include "device/backend.h"
 #include "myxtts/error.h"
-#include "run/mode.h"
+#include "run/devices/mode.h"
 #include "support/fake_backend.h"
 
 #include <stdio.h>

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "cli/headings.c"
-#include "cli/options.c"
-#include "cli/setting_flags.c"
+#include "cli/options/options.c"
+#include "cli/options/setting_flags.c"
 
 struct own {
     bool json, verbose;

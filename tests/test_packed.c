@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "corpus/packed.h"
+#include "corpus/packed/packed.h"
 #include "myxtts/error.h"
 #include "support/packed_rows.h"
 #include "support/recording.h"

@@ -26,7 +26,7 @@
 #include "corpus/reject.h"
 #include "myxtts/error.h"
 #include "observe/json.h"
-#include "observe/page.h"
+#include "observe/page/page.h"
 #include "observe/pictures.h"
 #include "observe/run.h"
 

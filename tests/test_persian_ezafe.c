@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/string.h"
 #include "myxtts/error.h"
-#include "text/persian.h"
+#include "text/persian/persian.h"
 #include "text/reading.h"
 
 #define LIST       MX_SOURCE_FOLDER "/tests/golden/persian_ezafe.tsv"

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 
 #include <pthread.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/protobuf.h"
+#include "base/format/protobuf.h"
 #include "myxtts/error.h"
 
 #define IS(bytes, ...)                                                                                                 \

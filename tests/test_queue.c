@@ -11,7 +11,7 @@
 // clang-format on
 
 #include "base/alloc.h"
-#include "base/queue.h"
+#include "base/thread/queue.h"
 #include "myxtts/error.h"
 
 #include <pthread.h>

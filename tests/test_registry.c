@@ -11,8 +11,8 @@
 #include <cmocka.h>
 // clang-format on
 
-#include "base/pool.h"
 #include "base/processor.h"
+#include "base/thread/pool.h"
 #include "device/cpu/cpu.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"

@@ -18,7 +18,7 @@
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
 #include "support/cores.h"
-#include "train/device_batch.h"
+#include "train/feed/device_batch.h"
 #include "train/network.h"
 #include "train/replica.h"
 

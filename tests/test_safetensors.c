@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/safetensors.h"
+#include "base/format/safetensors.h"
 #include "myxtts/error.h"
 
 static char folder[64], path[96];

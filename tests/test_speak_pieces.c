@@ -257,7 +257,7 @@ static float *speaker_speak(struct mx_voice *voice, size_t *count)
     return samples;
 }
 
-/* As src/run/samples.c does it: with an engine of another size, whose sounds are made as a whole. */
+/* As src/run/observer/samples.c does it: with an engine of another size, whose sounds are made as a whole. */
 static float *sample_speak(struct mx_voice *voice, size_t *count)
 {
     const struct mx_model_capacity room = {

@@ -13,7 +13,7 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "speech/script.h"
-#include "speech/ssml.h"
+#include "speech/ssml/ssml.h"
 #include "text/say_as.h"
 #include "text/text.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
 #include "base/string.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 #include "text/tokens.h"
 #include "text/vocabulary.h"

@@ -20,8 +20,8 @@
 #include "myxtts/error.h"
 #include "support/recording.h"
 #include "support/training_rig.h"
-#include "train/batch.h"
 #include "train/dtw.h"
+#include "train/feed/batch.h"
 
 #define RATE              22050
 #define SPEAKERS          2

@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "speech/speaker.h"
 #include "speech/voice_internal.h"
 #include "support/recording.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * doctor_rates MANIFEST FOLDER [VOICE]: how often the doctor (doctor/score.h, doctor/people.h) is right about rows whose
+ * doctor_rates MANIFEST FOLDER [VOICE]: how often the doctor (doctor/score/score.h, doctor/people.h) is right about rows whose
  * text or sound was damaged in known ways.
  *
  * A tenth of the rows of the manifest that have 3 words and 1 to 10 seconds are damaged, in turn: two rows that are near
@@ -21,11 +21,11 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/string.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "corpus/check.h"
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 #include "doctor/people.h"
-#include "doctor/score.h"
+#include "doctor/score/score.h"
 #include "myxtts/error.h"
 #include "speech/wav.h"
 

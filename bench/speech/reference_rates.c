@@ -16,8 +16,8 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "corpus/audio.h"
-#include "corpus/manifest.h"
+#include "corpus/audio/audio.h"
+#include "corpus/manifest/manifest.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "speech/reference_check.h"

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "speech/place.h"

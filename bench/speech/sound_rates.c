@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * sound_rates MANIFEST [SHARE]: how often the doctor's meter (doctor/sound.h, doctor/twins.h) is right, on real recordings.
+ * sound_rates MANIFEST [SHARE]: how often the doctor's meter (doctor/sound/sound.h, doctor/twins.h) is right, on real recordings.
  * Each fault is added, at a strength that happens, to a share of the good rows drawn by chance (0.05), and the corpus is
  * judged again: how many of those rows are named for it, and how many of the untouched ones. First come the quantiles of
  * the measures of the untouched rows, and what is named among them. With the environment variable SOUND_RATES_LIST, each of
@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/robust.h"
-#include "doctor/sound.h"
+#include "doctor/sound/sound.h"
 #include "doctor/twins.h"
 #include "myxtts/error.h"
 

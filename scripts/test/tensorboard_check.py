@@ -34,9 +34,9 @@ def rows(header, macro):
 
 
 def tags(macro, prefix):
-    """{tag: key} of a list of src/train/report.h, without those that not every device has."""
+    """{tag: key} of a list of src/train/report/report.h, without those that not every device has."""
     out = {}
-    for name, row in rows("train/report.h", macro):
+    for name, row in rows("train/report/report.h", macro):
         tag = re.search(r'"(\w+/\w+)"', row)
         if name == "MX_LOSS_LIST":
             keys = [loss.split(",")[1].strip() for _, loss in rows("model/losses.h", name)]

@@ -3,7 +3,7 @@
  * Checkpoints: everything a run needs to continue as if nothing had happened, or a voice needs to speak, in one file,
  * so that no two parts can belong to different steps.
  *
- * RUN/checkpoints/step-00001234.safetensors (base/safetensors.h). Tensors, all F32, NAME as in the parameter table:
+ * RUN/checkpoints/step-00001234.safetensors (base/format/safetensors.h). Tensors, all F32, NAME as in the parameter table:
  *
  *     NAME            weights as they are trained; names of the vocoder's parameters begin with "vocoder."
  *     ema.NAME        their running average, for speaking    these three only of parameters that learn:
@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/safetensors.h"
+#include "base/format/safetensors.h"
 #include "features/normaliser.h"
 #include "model/parameters.h"
 #include "model/sizes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The voices of the speakers of a checkpoint: a voice file keeps a vector of each; the run folder of a checkpoint keeps
- * a recording (written by src/run/voices.c).
+ * a recording (written by src/run/corpus/voices.c).
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/cjson.h"
+#include "base/format/cjson.h"
 #include "base/string.h"
 #include "checkpoint/internal.h"
 #include "myxtts/error.h"

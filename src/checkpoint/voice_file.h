@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Voice files: a voice as one file, NAME.voice.safetensors (base/safetensors.h), with what speaking needs and nothing
+ * Voice files: a voice as one file, NAME.voice.safetensors (base/format/safetensors.h), with what speaking needs and nothing
  * else. mx_checkpoint_open reads it, so whatever takes a checkpoint takes a voice file, too. A vocoder alone is such a
  * file, too, NAME.safetensors, without the tensors and the metadata of an acoustic network.
  *

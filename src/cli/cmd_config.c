@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/shared_options.h"
+#include "cli/options/shared_options.h"
 #include "myxtts/error.h"
 #include "run/settings.h"
 

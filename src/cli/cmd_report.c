@@ -11,7 +11,7 @@
 #include "base/catalogue.h"
 #include "cli/command.h"
 #include "myxtts/error.h"
-#include "observe/page.h"
+#include "observe/page/page.h"
 
 struct values {
     const char *language, *output;

@@ -9,7 +9,7 @@
 #define MX_CLI_COMMAND_H
 
 #include "base/log.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 struct cJSON;
 

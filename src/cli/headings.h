@@ -5,7 +5,7 @@
 #ifndef MX_CLI_HEADINGS_H
 #define MX_CLI_HEADINGS_H
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 /* Ends with a title of NULL. */
 struct mx_option_heading {

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/pool.h"
 #include "base/progress.h"
 #include "base/string.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 
 #define GRAIN      4 /* rows that a worker takes at a time */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "corpus/balance.h"
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 #include "corpus/row.h"
 
 #define MX_CHECK_WORKERS_MAX 256

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cjson.h"
+#include "base/format/cjson.h"
 #include "base/string.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "corpus/dataset_internal.h"
 #include "corpus/pieces.h"
 #include "myxtts/error.h"

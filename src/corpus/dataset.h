@@ -31,8 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "corpus/manifest.h"
-#include "corpus/packed.h"
+#include "corpus/manifest/manifest.h"
+#include "corpus/packed/packed.h"
 #include "corpus/row.h"
 
 struct mx_dataset_options {

@@ -6,10 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/pool.h"
 #include "base/progress.h"
 #include "base/string.h"
-#include "corpus/audio.h"
+#include "base/thread/pool.h"
+#include "corpus/audio/audio.h"
 #include "corpus/dataset_internal.h"
 #include "myxtts/error.h"
 

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "corpus/dataset.h"
-#include "corpus/pack_spec.h"
+#include "corpus/packed/pack_spec.h"
 
 struct mx_dataset {
     struct mx_dataset_utterance *list;

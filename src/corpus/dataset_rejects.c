@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/string.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "corpus/check.h"
 #include "corpus/dataset_internal.h"
 #include "myxtts/error.h"

@@ -22,7 +22,7 @@
 #ifndef MX_CORPUS_PIECES_H
 #define MX_CORPUS_PIECES_H
 
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 
 #define MX_PIECES_LIST "pieces.tsv"
 #define MX_PIECES_HEAD "myxtts-pieces\t1\t"

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/pool.h"
 #include "base/progress.h"
 #include "base/string.h"
+#include "base/thread/pool.h"
 #include "corpus/check.h"
 #include "myxtts/error.h"
 

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "corpus/manifest.h"
-#include "corpus/pack_spec.h"
+#include "corpus/manifest/manifest.h"
+#include "corpus/packed/pack_spec.h"
 
 #define MX_PREPARE_REJECTS_SUFFIX ".rejects.tsv"
 

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "corpus/audio.h"
-#include "corpus/manifest.h"
+#include "corpus/audio/audio.h"
+#include "corpus/manifest/manifest.h"
 #include "corpus/rate.h"
 #include "corpus/reject.h"
 #include "text/text.h"

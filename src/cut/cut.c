@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "cut/job.h"
 #include "myxtts/error.h"
 

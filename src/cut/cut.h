@@ -32,7 +32,7 @@ struct mx_cut_options {
     const char *voice;       /* run folder, checkpoint or voice file */
     const char *device;      /* NULL: cpu:0 */
     int cpu_devices;         /* 0: one */
-    int language;            /* an enum mx_language_id, of all rows of a manifest, too; or MX_CUT_DETECT */
+    int language;            /* an enum mx_language_id, of all rows of a manifest, too; or MX_ALIGN_DETECT */
     const atomic_bool *stop; /* (optional) polled: true ends the work with MX_ERR_INTERRUPTED */
 };
 

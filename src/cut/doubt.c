@@ -32,7 +32,7 @@ static double median_of(double *values, size_t count)
 
 static bool is_squeezed(const struct mx_cut_doubt *d, int32_t w, double least)
 {
-    const struct mx_cut_word *const word = &d->text->words[w];
+    const struct mx_align_word *const word = &d->text->words[w];
     const int64_t frames = (d->heard[w].end - d->heard[w].begin) / d->hop;
     return d->heard[w].begin >= 0 && (double)frames <= SQUEEZED_FRAMES * (word->last - word->first) &&
            d->scores[w] < least;
@@ -45,10 +45,10 @@ static bool is_pause(const struct mx_cut_doubt *d, int64_t begin, int64_t end)
 
 static bool ends_sentence(const struct mx_cut_doubt *d, int32_t w)
 {
-    return d->text->words[w].after >= MX_CUT_BREAK_SENTENCE;
+    return d->text->words[w].after >= MX_ALIGN_BREAK_SENTENCE;
 }
 
-static void words_place(struct mx_cut_path *path, int32_t first, int32_t last, int64_t frame)
+static void words_place(struct mx_align_path *path, int32_t first, int32_t last, int64_t frame)
 {
     for (int32_t w = first; w < last; w++) path->begin[w] = path->end[w] = frame;
 }
@@ -104,7 +104,7 @@ static double sentence_pace(const struct mx_cut_doubt *d, int32_t first, int32_t
 }
 
 /* A sentence that takes about half of its usual time is missing. */
-static int32_t sentences_doubt(const struct mx_cut_doubt *d, struct mx_cut_path *path, double *values)
+static int32_t sentences_doubt(const struct mx_cut_doubt *d, struct mx_align_path *path, double *values)
 {
     const int32_t count = d->text->word_count;
     size_t used = 0;
@@ -126,7 +126,7 @@ static int32_t sentences_doubt(const struct mx_cut_doubt *d, struct mx_cut_path 
     return changed;
 }
 
-int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *d, struct mx_cut_path *path)
+int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *d, struct mx_align_path *path)
 {
     const int32_t count = d->text->word_count;
     size_t used = 0;

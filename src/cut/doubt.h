@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Checks of the words that the search (align.h) found. The search must place every word or pay for skipping it, so
+ * Checks of the words that the search (align/align.h) found. The search must place every word or pay for skipping it, so
  * sometimes a word that is not spoken is squeezed in, or sound without text is aligned with a few words.
  *
  * Words are squeezed if they have about one frame for each token and fit badly. Between the end of a sentence and a pause
@@ -15,11 +15,11 @@
 #ifndef MX_CUT_DOUBT_H
 #define MX_CUT_DOUBT_H
 
-#include "cut/align.h"
+#include "align/align.h"
 #include "cut/rows.h"
 
 struct mx_cut_doubt {
-    const struct mx_cut_text *text;
+    const struct mx_align_text *text;
     const struct mx_cut_timing *heard; /* of its words */
     const double *scores;              /* of its words, as mx_cut_fit_score gives them */
     int rate, hop;
@@ -27,7 +27,7 @@ struct mx_cut_doubt {
 
 /* Moves squeezed words in the path or makes them missing, and makes hasty sentences missing; returns how many words. Then
  * the pauses must be found again. */
-int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *doubt, struct mx_cut_path *path);
+int32_t mx_cut_doubt_squeezed(const struct mx_cut_doubt *doubt, struct mx_align_path *path);
 /* Marks the words of doubtful islands as broken. */
 int mx_cut_doubt_islands(const struct mx_cut_doubt *doubt, struct mx_cut_timing *heard);
 

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "align/codes.h"
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/robust.h"
-#include "cut/codes.h"
 #include "cut/means.h"
 #include "myxtts/error.h"
 
@@ -40,8 +40,8 @@
 
 struct mx_cut_fit {
     struct mx_voice *voice;
-    const struct mx_cut_text *text;
-    const struct mx_cut_part *parts;
+    const struct mx_align_text *text;
+    const struct mx_align_part *parts;
     const struct mx_cut_sound *sound;
     const atomic_bool *stop;
     struct mx_cut_means *means;
@@ -115,7 +115,7 @@ static int codes_compute(struct mx_cut_fit *fit)
     int rc = 0;
     if (rows == NULL || codes == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     count = mx_cut_means_sample(fit->means, rows, QUIET_FRAMES);
-    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)bands, codes, CODES));
+    MX_TRY(mx_align_codes_learn(rows, count, (int32_t)bands, codes, CODES));
     count = quiet_collect(fit->sound, bands, rows);
     if (count == 0) { /* nothing in it is quiet: as quiet as can be */
         const struct mx_normaliser *const n = &mx_checkpoint_state(fit->voice->checkpoint)->normaliser;
@@ -124,7 +124,7 @@ static int codes_compute(struct mx_cut_fit *fit)
         count = 1;
     }
     MX_TRY(mx_cut_means_whiten(fit->means, rows, count));
-    MX_TRY(mx_cut_codes_learn(rows, count, (int32_t)bands, codes + CODES * bands, QUIETS));
+    MX_TRY(mx_align_codes_learn(rows, count, (int32_t)bands, codes + CODES * bands, QUIETS));
     MX_TRY(frames_score(fit, codes));
 out:
     mx_free(rows);
@@ -134,7 +134,7 @@ out:
 
 /* ---- creating ---- */
 
-int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_part *parts,
+int mx_cut_fit_create(struct mx_voice *voice, const struct mx_align_text *text, const struct mx_align_part *parts,
                       const struct mx_cut_sound *sound, const atomic_bool *stop, struct mx_cut_fit **out)
 {
     const size_t words = (size_t)text->word_count, frames = (size_t)sound->frames;
@@ -162,7 +162,7 @@ int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, co
     for (size_t w = 0; w < words; w++) {
         fit->first[w] = text->words[w].first;
         fit->last[w] = text->words[w].last;
-        fit->skip_first[w] = w == 0 || text->words[w - 1].after >= MX_CUT_BREAK_SENTENCE ? SKIP_SENTENCE : SKIP_WORD;
+        fit->skip_first[w] = w == 0 || text->words[w - 1].after >= MX_ALIGN_BREAK_SENTENCE ? SKIP_SENTENCE : SKIP_WORD;
     }
     MX_TRY(mx_cut_means_create(voice, text, sound, stop, &fit->means));
     MX_TRY(codes_compute(fit));
@@ -195,12 +195,12 @@ void mx_cut_fit_destroy(struct mx_cut_fit *fit)
 #define ANCHOR_PENALTY 20.f /* of a frame outside them */
 
 /* Words outside their known times. */
-static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_cut_block *b)
+static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_align_block *b)
 {
     const int32_t width = b->column_end - b->column_begin;
     const double second = (double)fit->sound->recipe->rate / fit->sound->recipe->hop;
     for (int32_t w = b->word_begin; w < b->word_end; w++) {
-        const struct mx_cut_part *const part = &fit->parts[fit->text->words[w].part];
+        const struct mx_align_part *const part = &fit->parts[fit->text->words[w].part];
         if (part->until <= 0) continue;
         const double from = (part->from - ANCHOR_SLACK) * second, until = (part->until + ANCHOR_SLACK) * second;
         for (int32_t i = 0; i < b->frames; i++) {
@@ -212,7 +212,7 @@ static void anchors_apply(const struct mx_cut_fit *fit, const struct mx_cut_bloc
     }
 }
 
-static int block_score(void *context, const struct mx_cut_block *b)
+static int block_score(void *context, const struct mx_align_block *b)
 {
     struct mx_cut_fit *const fit = context;
     const size_t bands = (size_t)fit->sound->recipe->bands;
@@ -255,20 +255,20 @@ static void frame_visit(void *context, int64_t frame, int32_t word, int32_t colu
     fit->columns[frame] = column;
 }
 
-/* One search; `from` and `until` as in align.h. */
-static int search_run(struct mx_cut_fit *fit, const int32_t *from, const int32_t *until, struct mx_cut_path *path)
+/* One search; `from` and `until` as in align/align.h. */
+static int search_run(struct mx_cut_fit *fit, const int32_t *from, const int32_t *until, struct mx_align_path *path)
 {
-    const struct mx_cut_lattice lattice = {.words = fit->text->word_count,
-                                           .columns = fit->text->token_count,
-                                           .first = fit->first,
-                                           .last = fit->last,
-                                           .skip_first = fit->skip_first,
-                                           .frames = fit->sound->frames,
-                                           .from = from,
-                                           .until = until};
-    const struct mx_cut_costs costs = {
+    const struct mx_align_lattice lattice = {.words = fit->text->word_count,
+                                             .columns = fit->text->token_count,
+                                             .first = fit->first,
+                                             .last = fit->last,
+                                             .skip_first = fit->skip_first,
+                                             .frames = fit->sound->frames,
+                                             .from = from,
+                                             .until = until};
+    const struct mx_align_costs costs = {
         .other_enter = OTHER_ENTER, .skip_more = SKIP_MORE, .beam = BEAM, .memory_bytes = MEMORY_BYTES};
-    const struct mx_cut_scorer scorer = {.score = block_score, .context = fit, .visit = frame_visit};
+    const struct mx_align_scorer scorer = {.score = block_score, .context = fit, .visit = frame_visit};
     const struct mx_progress_options line = {.title = from == NULL ? "Finding words" : "Finding words again",
                                              .unit = "s",
                                              .total = (uint64_t)(fit->sound->sample_count / fit->sound->recipe->rate),
@@ -281,7 +281,7 @@ static int search_run(struct mx_cut_fit *fit, const int32_t *from, const int32_t
     }
     for (int64_t f = 0; f < fit->sound->frames; f++) fit->columns[f] = -1;
     MX_TRY(mx_progress_start(&line, &fit->progress));
-    MX_TRY(mx_cut_align(&lattice, &costs, &scorer, path));
+    MX_TRY(mx_align_run(&lattice, &costs, &scorer, path));
 out:
     mx_progress_finish(fit->progress);
     fit->progress = NULL;
@@ -292,14 +292,14 @@ out:
 
 /* The words that may be in each block: from the last that ended before it to the first that begins after it, and those
  * near them. */
-static void near_find(const struct mx_cut_fit *fit, const struct mx_cut_path *path, int32_t *from, int32_t *until)
+static void near_find(const struct mx_cut_fit *fit, const struct mx_align_path *path, int32_t *from, int32_t *until)
 {
     const int32_t words = fit->text->word_count;
     int32_t before = 0, after = 0;
-    for (int64_t frame = 0, block = 0; frame < fit->sound->frames; frame += MX_CUT_BLOCK, block++) {
+    for (int64_t frame = 0, block = 0; frame < fit->sound->frames; frame += MX_ALIGN_BLOCK, block++) {
         for (int32_t w = before; w < words && path->end[w] <= frame; w++)
             if (path->end[w] >= 0) before = w;
-        while (after < words && path->begin[after] < frame + MX_CUT_BLOCK) after++;
+        while (after < words && path->begin[after] < frame + MX_ALIGN_BLOCK) after++;
         from[block] = before > NEAR ? before - NEAR : 0;
         until[block] = after < words - NEAR ? after + NEAR : words;
     }
@@ -353,9 +353,9 @@ out:
 }
 
 /* Adapts the means to the speaker along the path of the first search, and searches near that path. */
-static int search_again(struct mx_cut_fit *fit, struct mx_cut_path *path)
+static int search_again(struct mx_cut_fit *fit, struct mx_align_path *path)
 {
-    const size_t blocks = (size_t)(fit->sound->frames / MX_CUT_BLOCK) + 1;
+    const size_t blocks = (size_t)(fit->sound->frames / MX_ALIGN_BLOCK) + 1;
     int32_t *const from = mx_alloc(2 * blocks, sizeof *from);
     int64_t believed;
     int rc = 0;
@@ -364,7 +364,7 @@ static int search_again(struct mx_cut_fit *fit, struct mx_cut_path *path)
     MX_TRY(columns_believe(fit, &believed));
     if (believed < BELIEVED_LEAST) goto out;
     near_find(fit, path, from, until);
-    mx_cut_path_release(path);
+    mx_align_path_release(path);
     MX_TRY(mx_cut_means_adapt(fit->means, fit->sound, fit->columns));
     MX_TRY(codes_compute(fit));
     MX_TRY(usual_learn(fit, believed));
@@ -374,7 +374,7 @@ out:
     return rc;
 }
 
-int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path)
+int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_align_path *path)
 {
     int rc = 0;
     fit->penalty = OTHER_PENALTY;
@@ -382,7 +382,7 @@ int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path)
     MX_TRY(search_run(fit, NULL, NULL, path));
     MX_TRY(search_again(fit, path));
 out:
-    if (rc < 0) mx_cut_path_release(path);
+    if (rc < 0) mx_align_path_release(path);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How well a voice explains the frames of a sound: the scores of align.h.
+ * How well a voice explains the frames of a sound: the scores of align/align.h.
  *
  * The voice's encoder reads the text and gives each token a mean mel frame, for the speaker that is heard in the sound;
  * the means of words are moved towards the mean frame of its speech.
@@ -13,7 +13,7 @@
  * order) and of the silences, minus a penalty.
  *
  * The words are found twice. The frames of the words that fit best in the first search move the means of their tokens
- * (adapt.h), and the differences that remain give the metric of the second (metric.h), in which the products above are
+ * (align/adapt.h), and the differences that remain give the metric of the second (align/metric.h), in which the products above are
  * taken. The second search stays near the words of the first. Its penalty for other sound is calibrated on the scores of
  * words that fit, and sound that is far from all codes (music, another voice) has none.
  *
@@ -24,19 +24,19 @@
 
 #include <stdatomic.h>
 
-#include "cut/align.h"
+#include "align/align.h"
+#include "align/text.h"
 #include "cut/sound.h"
-#include "cut/text.h"
 #include "speech/voice_internal.h"
 
 struct mx_cut_fit;
 
-int mx_cut_fit_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_part *parts,
+int mx_cut_fit_create(struct mx_voice *voice, const struct mx_align_text *text, const struct mx_align_part *parts,
                       const struct mx_cut_sound *sound, const atomic_bool *stop, struct mx_cut_fit **out);
 void mx_cut_fit_destroy(struct mx_cut_fit *fit);
 
 /* Finds the words. */
-int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_cut_path *path);
+int mx_cut_fit_align(struct mx_cut_fit *fit, struct mx_align_path *path);
 /* After that: how well a word explains its frames, in nats a frame: 0 is as well as speech in any order,
  * negative is worse. */
 double mx_cut_fit_score(const struct mx_cut_fit *fit, int32_t word);

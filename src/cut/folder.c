@@ -93,7 +93,7 @@ static void stem_append(struct mx_string *to, const char *path)
     }
 }
 
-/* The line of a row in the manifest; see corpus/manifest.h for the forms. */
+/* The line of a row in the manifest; see corpus/manifest/manifest.h for the forms. */
 static void metadata_append(struct mx_cut_folder *f, const struct mx_cut_folder_row *row, const char *id)
 {
     struct mx_string *const to = &f->metadata;

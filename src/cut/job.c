@@ -30,11 +30,11 @@ void mx_cut_job_release(struct mx_cut_job *w)
     mx_cut_rows_release(&w->rows);
     mx_free(w->heard);
     w->heard = NULL;
-    mx_cut_path_release(&w->path);
+    mx_align_path_release(&w->path);
     mx_cut_fit_destroy(w->fit);
     w->fit = NULL;
     mx_cut_sound_close(&w->sound);
-    mx_cut_text_release(&w->text);
+    mx_align_text_release(&w->text);
     mx_cut_script_release(&w->script);
 }
 
@@ -42,7 +42,7 @@ void mx_cut_job_release(struct mx_cut_job *w)
 
 static void text_log(const struct mx_cut_job *w)
 {
-    const struct mx_cut_text *const t = &w->text;
+    const struct mx_align_text *const t = &w->text;
     char name[MX_SYMBOL_NAME_BYTES];
     if (!t->language_known)
         mx_warn("the voice never heard %s: its words are found by the phonemes that are nearest to its own",
@@ -250,8 +250,8 @@ static int found_check(struct mx_cut_job *w)
 static int job_align(struct mx_cut_job *w, const char *const *sounds, size_t count, int language)
 {
     int rc = 0;
-    MX_TRY(mx_cut_text_read(w->script.source, w->script.parts, w->script.part_count, language, w->voice->vocabulary,
-                            &w->text));
+    MX_TRY(mx_align_text_read(w->script.source, w->script.parts, w->script.part_count, language, w->voice->vocabulary,
+                              &w->text));
     text_log(w);
     if (w->sound.count == 0)
         MX_TRY(mx_cut_sound_read(&w->sound, mx_voice_recipe(w->voice), sounds, count, w->folder.path, w->stop));
@@ -322,12 +322,12 @@ int mx_cut_job_language(struct mx_cut_job *w, int of_all, const struct mx_uttera
 {
     enum mx_language_id language;
     *out = of_all;
-    if (of_all == MX_CUT_DETECT && names_language(u)) {
+    if (of_all == MX_ALIGN_DETECT && names_language(u)) {
         if (mx_language_parse(u->language, &language) < 0) return MX_ERR_DATA; /* a fault of the row alone */
         *out = (int)language;
     }
     if (w->language != NULL)
-        w->language = *out != MX_CUT_DETECT ? mx_language_get((enum mx_language_id) * out)->code : "";
+        w->language = *out != MX_ALIGN_DETECT ? mx_language_get((enum mx_language_id) * out)->code : "";
     return 0;
 }
 

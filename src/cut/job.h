@@ -8,7 +8,7 @@
 #ifndef MX_CUT_JOB_H
 #define MX_CUT_JOB_H
 
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 #include "cut/cut.h"
 #include "cut/fit.h"
 #include "cut/folder.h"
@@ -27,10 +27,10 @@ struct mx_cut_job {
     struct mx_cut_report report;
     /* one text with its recordings */
     struct mx_cut_script script;
-    struct mx_cut_text text;
+    struct mx_align_text text;
     struct mx_cut_sound sound;
     struct mx_cut_fit *fit;
-    struct mx_cut_path path;
+    struct mx_align_path path;
     struct mx_cut_timing *heard;
     struct mx_cut_rows rows;
     double score_least; /* of a row that is written */
@@ -43,7 +43,7 @@ int mx_cut_job_run(struct mx_cut_job *job, const char *const *sounds, size_t cou
 int mx_cut_job_utterance(struct mx_cut_job *job, const struct mx_utterance *utterance, int language);
 /* Begins with the rows of a manifest: if one names its language, those that are made have a column of languages. */
 void mx_cut_job_columns(struct mx_cut_job *job, const struct mx_manifest *manifest);
-/* The language that a row is read in: that of the command, of the row, or none (MX_CUT_DETECT). MX_ERR_DATA if the row
+/* The language that a row is read in: that of the command, of the row, or none (MX_ALIGN_DETECT). MX_ERR_DATA if the row
  * names an unknown one. */
 int mx_cut_job_language(struct mx_cut_job *job, int of_all, const struct mx_utterance *utterance, int *language);
 /* Releases what belongs to a text. */

@@ -13,9 +13,9 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/pool.h"
 #include "base/progress.h"
 #include "base/string.h"
+#include "base/thread/pool.h"
 #include "checkpoint/installed.h"
 #include "corpus/pieces.h"
 #include "cut/job.h"
@@ -43,7 +43,7 @@ struct survey {
     struct mx_first_error failure;
 };
 
-/* By the rule that leaves them out (corpus/audio.h). */
+/* By the rule that leaves them out (corpus/audio/audio.h). */
 static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
 {
     struct survey *const s = context;
@@ -101,7 +101,7 @@ static int how_write(struct work *w)
     mx_string_plain(voice, sizeof voice, o->voice != NULL ? o->voice : MX_INSTALLED_BASE); /* a path has any bytes */
     return mx_string_append(
         &w->how, "longest %s s, language %s, voice %s", seconds,
-        o->language == MX_CUT_DETECT ? "auto" : mx_language_get((enum mx_language_id)o->language)->code, voice);
+        o->language == MX_ALIGN_DETECT ? "auto" : mx_language_get((enum mx_language_id)o->language)->code, voice);
 }
 
 static bool files_there(const struct mx_pieces *pieces, const char *folder)

@@ -13,8 +13,8 @@
 #ifndef MX_CUT_LONG_H
 #define MX_CUT_LONG_H
 
-#include "corpus/audio.h"
-#include "corpus/manifest.h"
+#include "corpus/audio/audio.h"
+#include "corpus/manifest/manifest.h"
 #include "cut/cut.h"
 
 struct mx_cut_long_options {
@@ -23,7 +23,7 @@ struct mx_cut_long_options {
     struct mx_audio_options audio; /* rows that are longer than these allow are cut */
     const char *folder;            /* of the pieces */
     const char *voice;             /* NULL: the base voice; if it is not installed, no row is cut */
-    int language;                  /* of all rows, an enum mx_language_id, or MX_CUT_DETECT */
+    int language;                  /* of all rows, an enum mx_language_id, or MX_ALIGN_DETECT */
     bool resumed;                  /* whether rows are cut was decided earlier; an existing list is valid */
     bool had;                      /* if resumed: there were pieces; if they are gone, they are cut again */
     int workers;                   /* 0: one for each core */

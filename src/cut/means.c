@@ -6,13 +6,13 @@
 
 #include <string.h>
 
+#include "align/adapt.h"
+#include "align/align.h"
+#include "align/codes.h"
+#include "align/encoder.h"
+#include "align/metric.h"
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "cut/adapt.h"
-#include "cut/align.h"
-#include "cut/codes.h"
-#include "cut/encoder.h"
-#include "cut/metric.h"
 #include "myxtts/error.h"
 
 #define OWNER       "cut"
@@ -30,11 +30,11 @@ struct table {
 
 struct mx_cut_means {
     struct mx_voice *voice;
-    const struct mx_cut_text *text;
+    const struct mx_align_text *text;
     struct mx_stream *stream;
-    struct mx_cut_encoder *encoder;
+    struct mx_align_encoder *encoder;
     float *means; /* [tokens, bands] on the host */
-    struct mx_cut_metric metric;
+    struct mx_align_metric metric;
     struct table tokens, codes;
     struct mx_buffer *mel, *scores; /* operands of products; they grow */
     int64_t mel_room, score_room;   /* floats */
@@ -74,7 +74,7 @@ static int table_build(struct mx_cut_means *m, struct table *table, const float 
         }
         table->host_bias[i] = (float)(-0.5 * sum);
     }
-    mx_cut_metric_turn(&m->metric, rows, (size_t)count, table->host_rows);
+    mx_align_metric_turn(&m->metric, rows, (size_t)count, table->host_rows);
     MX_TRY(mx_buffer_create(device, OWNER, bytes, &table->rows));
     MX_TRY(mx_buffer_create(device, OWNER, bias_bytes, &table->bias));
     MX_TRY(mx_copy_upload(m->stream, mx_slice_at(table->rows, 0), table->host_rows, bytes));
@@ -91,7 +91,7 @@ static int tokens_build(struct mx_cut_means *m)
     const size_t count = (size_t)m->text->token_count;
     float *const rows = mx_alloc(count * bands(m), sizeof *rows);
     if (rows == NULL) return MX_ERR_NO_MEMORY;
-    mx_cut_metric_whiten(&m->metric, m->means, count, rows);
+    mx_align_metric_whiten(&m->metric, m->means, count, rows);
     const int rc = table_build(m, &m->tokens, rows, m->text->token_count);
     mx_free(rows);
     return rc;
@@ -150,7 +150,7 @@ int mx_cut_means_score_codes(struct mx_cut_means *m, const float *mel, int32_t f
 float mx_cut_means_frame(const struct mx_cut_means *m, const float *mel, int32_t token)
 {
     return m->tokens.host_bias[token] +
-           mx_cut_code_product(mel, m->tokens.host_rows + (size_t)token * bands(m), (int32_t)bands(m));
+           mx_align_code_product(mel, m->tokens.host_rows + (size_t)token * bands(m), (int32_t)bands(m));
 }
 
 int mx_cut_means_whiten(const struct mx_cut_means *m, float *rows, size_t count)
@@ -158,7 +158,7 @@ int mx_cut_means_whiten(const struct mx_cut_means *m, float *rows, size_t count)
     float *const copy = mx_alloc(count * bands(m), sizeof *copy);
     if (copy == NULL) return MX_ERR_NO_MEMORY;
     memcpy(copy, rows, count * bands(m) * sizeof *copy);
-    mx_cut_metric_whiten(&m->metric, copy, count, rows);
+    mx_align_metric_whiten(&m->metric, copy, count, rows);
     mx_free(copy);
     return 0;
 }
@@ -167,10 +167,10 @@ int mx_cut_means_squares(const struct mx_cut_means *m, const float *mel, int32_t
 {
     float *const rows = mx_alloc((size_t)frames * bands(m), sizeof *rows);
     if (rows == NULL) return MX_ERR_NO_MEMORY;
-    mx_cut_metric_whiten(&m->metric, mel, (size_t)frames, rows);
+    mx_align_metric_whiten(&m->metric, mel, (size_t)frames, rows);
     for (int32_t i = 0; i < frames; i++) {
         const float *const row = rows + (size_t)i * bands(m);
-        out[i] = 0.5f * mx_cut_code_product(row, row, (int32_t)bands(m));
+        out[i] = 0.5f * mx_align_code_product(row, row, (int32_t)bands(m));
     }
     mx_free(rows);
     return 0;
@@ -180,7 +180,7 @@ size_t mx_cut_means_sample(const struct mx_cut_means *m, float *rows, size_t roo
 {
     const size_t all = (size_t)m->text->token_count, count = all < room ? all : room;
     for (size_t i = 0; i < count; i++)
-        mx_cut_metric_whiten(&m->metric, m->means + i * all / count * bands(m), 1, rows + i * bands(m));
+        mx_align_metric_whiten(&m->metric, m->means + i * all / count * bands(m), 1, rows + i * bands(m));
     return count;
 }
 
@@ -203,25 +203,25 @@ static int metric_learn(struct mx_cut_means *m, const struct mx_cut_sound *s, co
             for (size_t k = 0; k <= i; k++) products[i * count + k] += own[i] * own[k];
         frames++;
     }
-    const int rc = mx_cut_metric_learn(&m->metric, products, frames, m->means, (size_t)m->text->token_count);
+    const int rc = mx_align_metric_learn(&m->metric, products, frames, m->means, (size_t)m->text->token_count);
     mx_free(products);
     return rc;
 }
 
 int mx_cut_means_adapt(struct mx_cut_means *m, const struct mx_cut_sound *s, const int32_t *columns)
 {
-    struct mx_cut_adapt adapt = {0};
+    struct mx_align_adapt adapt = {0};
     int rc = 0;
-    MX_TRY(mx_cut_adapt_open(&adapt, (size_t)mx_vocabulary_size(m->voice->vocabulary), bands(m)));
+    MX_TRY(mx_align_adapt_open(&adapt, (size_t)mx_vocabulary_size(m->voice->vocabulary), bands(m)));
     for (int64_t f = 0; f < s->frames; f++)
         if (columns[f] >= 0)
-            mx_cut_adapt_add(&adapt, m->text->tokens[columns[f]], s->mel + (size_t)f * bands(m),
-                             m->means + (size_t)columns[f] * bands(m));
-    mx_cut_adapt_move(&adapt, m->text->tokens, m->text->token_count, m->means);
+            mx_align_adapt_add(&adapt, m->text->tokens[columns[f]], s->mel + (size_t)f * bands(m),
+                               m->means + (size_t)columns[f] * bands(m));
+    mx_align_adapt_move(&adapt, m->text->tokens, m->text->token_count, m->means);
     MX_TRY(metric_learn(m, s, columns));
     MX_TRY(tokens_build(m));
 out:
-    mx_cut_adapt_release(&adapt);
+    mx_align_adapt_release(&adapt);
     return rc;
 }
 
@@ -247,7 +247,7 @@ static int64_t part_choose(const struct mx_cut_sound *s, int64_t begin, int64_t 
 static int vector_compute(struct mx_cut_means *m, const struct mx_cut_sound *sound, float *vector, size_t width)
 {
     const int64_t length = sound->frames < MX_VOICE_REFERENCE_FRAMES ? sound->frames : MX_VOICE_REFERENCE_FRAMES;
-    struct mx_cut_clip hearings[REFERENCES];
+    struct mx_align_clip hearings[REFERENCES];
     float *const vectors = mx_alloc(REFERENCES * width, sizeof *vectors);
     int rc = 0;
     if (vectors == NULL) return MX_ERR_NO_MEMORY;
@@ -255,11 +255,11 @@ static int vector_compute(struct mx_cut_means *m, const struct mx_cut_sound *sou
         const int64_t begin = sound->frames * i / REFERENCES, end = sound->frames * (i + 1) / REFERENCES;
         int64_t at = part_choose(sound, begin, end, length);
         if (at + length > sound->frames) at = sound->frames - length;
-        hearings[i] = (struct mx_cut_clip){.mel = sound->mel + (size_t)at * bands(m),
-                                           .frames = (int32_t)length,
-                                           .vector = vectors + (size_t)i * width};
+        hearings[i] = (struct mx_align_clip){.mel = sound->mel + (size_t)at * bands(m),
+                                             .frames = (int32_t)length,
+                                             .vector = vectors + (size_t)i * width};
     }
-    MX_TRY(mx_cut_encoder_listen(m->encoder, hearings, REFERENCES));
+    MX_TRY(mx_align_encoder_listen(m->encoder, hearings, REFERENCES));
     for (int i = 0; i < REFERENCES; i++)
         for (size_t w = 0; w < width; w++) vector[w] += hearings[i].vector[w] / REFERENCES;
 out:
@@ -269,7 +269,7 @@ out:
 
 /* ---- the text ---- */
 
-static int32_t longest_of(const struct mx_cut_text *text)
+static int32_t longest_of(const struct mx_align_text *text)
 {
     int32_t longest = 2;
     for (int32_t u = 0; u < text->unit_count; u++) {
@@ -280,17 +280,18 @@ static int32_t longest_of(const struct mx_cut_text *text)
 }
 
 /* The units from `first` on, as the network reads them. */
-static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const float *vector, struct mx_cut_sequence *out)
+static int32_t units_fill(const struct mx_cut_means *m, int32_t first, const float *vector,
+                          struct mx_align_sequence *out)
 {
-    const struct mx_cut_text *const t = m->text;
+    const struct mx_align_text *const t = m->text;
     int32_t count = 0;
-    for (; count < MX_CUT_ENCODER_SEQUENCES && first + count < t->unit_count; count++) {
-        const struct mx_cut_unit *const unit = &t->units[first + count];
-        out[count] = (struct mx_cut_sequence){.tokens = t->tokens + unit->first,
-                                              .count = unit->last - unit->first,
-                                              .language = t->language_number,
-                                              .vector = vector,
-                                              .means = m->means + (size_t)unit->first * bands(m)};
+    for (; count < MX_ALIGN_ENCODER_SEQUENCES && first + count < t->unit_count; count++) {
+        const struct mx_align_unit *const unit = &t->units[first + count];
+        out[count] = (struct mx_align_sequence){.tokens = t->tokens + unit->first,
+                                                .count = unit->last - unit->first,
+                                                .language = t->language_number,
+                                                .vector = vector,
+                                                .means = m->means + (size_t)unit->first * bands(m)};
     }
     return count;
 }
@@ -327,7 +328,7 @@ static int means_compute(struct mx_cut_means *m, const struct mx_cut_sound *soun
                                              .unit = "sentences",
                                              .total = (uint64_t)m->text->unit_count,
                                              .delay_ns = PROGRESS_NS};
-    struct mx_cut_sequence sequences[MX_CUT_ENCODER_SEQUENCES];
+    struct mx_align_sequence sequences[MX_ALIGN_ENCODER_SEQUENCES];
     struct mx_progress *progress = NULL;
     int rc = 0;
     m->means = mx_alloc((size_t)m->text->token_count * bands(m), sizeof *m->means);
@@ -335,7 +336,7 @@ static int means_compute(struct mx_cut_means *m, const struct mx_cut_sound *soun
     MX_TRY(mx_progress_start(&line, &progress));
     for (int32_t first = 0; first < m->text->unit_count;) {
         const int32_t count = units_fill(m, first, vector, sequences);
-        const int32_t done = mx_cut_encoder_read(m->encoder, sequences, count);
+        const int32_t done = mx_align_encoder_read(m->encoder, sequences, count);
         MX_TRY(done);
         first += done;
         mx_progress_add(progress, (uint64_t)done);
@@ -349,7 +350,7 @@ out:
     return rc;
 }
 
-int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_sound *sound,
+int mx_cut_means_create(struct mx_voice *voice, const struct mx_align_text *text, const struct mx_cut_sound *sound,
                         const atomic_bool *stop, struct mx_cut_means **out)
 {
     const size_t width = (size_t)mx_checkpoint_state(voice->checkpoint)->model.size.width;
@@ -360,9 +361,9 @@ int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, 
     if (m == NULL || vector == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     m->voice = voice;
     m->text = text;
-    MX_TRY(mx_cut_metric_open(&m->metric, bands(m)));
+    MX_TRY(mx_align_metric_open(&m->metric, bands(m)));
     MX_TRY(mx_stream_create(voice->place.device, OWNER, &m->stream));
-    MX_TRY(mx_cut_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
+    MX_TRY(mx_align_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
     MX_TRY(vector_compute(m, sound, vector, width));
     MX_TRY(means_compute(m, sound, vector, stop));
     *out = m;
@@ -377,13 +378,13 @@ void mx_cut_means_destroy(struct mx_cut_means *m)
 {
     if (m == NULL) return;
     if (m->stream != NULL) (void)mx_stream_sync(m->stream);
-    mx_cut_encoder_destroy(m->encoder);
+    mx_align_encoder_destroy(m->encoder);
     table_release(&m->tokens);
     table_release(&m->codes);
     mx_buffer_release(m->mel);
     mx_buffer_release(m->scores);
     mx_stream_release(m->stream);
-    mx_cut_metric_release(&m->metric);
+    mx_align_metric_release(&m->metric);
     mx_free(m->means);
     mx_free(m);
 }

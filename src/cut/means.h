@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The mean mel frames of the tokens of a text, as a voice's encoder predicts them for a speaker, and products of them
- * with the frames of a sound, on the device of the voice. The metric (metric.h) is the plain distance until they are
+ * with the frames of a sound, on the device of the voice. The metric (align/metric.h) is the plain distance until they are
  * adapted.
  *
  * Memory: owns a stream, a network and buffers of the device (budget owner "cut"); voice, text and sound are borrowed.
@@ -11,13 +11,13 @@
 
 #include <stdatomic.h>
 
+#include "align/text.h"
 #include "cut/sound.h"
-#include "cut/text.h"
 #include "speech/voice_internal.h"
 
 struct mx_cut_means;
 
-int mx_cut_means_create(struct mx_voice *voice, const struct mx_cut_text *text, const struct mx_cut_sound *sound,
+int mx_cut_means_create(struct mx_voice *voice, const struct mx_align_text *text, const struct mx_cut_sound *sound,
                         const atomic_bool *stop, struct mx_cut_means **out);
 void mx_cut_means_destroy(struct mx_cut_means *means);
 
@@ -25,7 +25,7 @@ void mx_cut_means_destroy(struct mx_cut_means *means);
 size_t mx_cut_means_sample(const struct mx_cut_means *means, float *rows, size_t room);
 /* Rows [count, bands] as the metric sees them. */
 int mx_cut_means_whiten(const struct mx_cut_means *means, float *rows, size_t count);
-/* out [frames, end - begin]: mel·mean - ½|mean|² of the tokens [begin, end), by the metric. At most MX_CUT_BLOCK frames.
+/* out [frames, end - begin]: mel·mean - ½|mean|² of the tokens [begin, end), by the metric. At most MX_ALIGN_BLOCK frames.
  * Waits. */
 int mx_cut_means_score(struct mx_cut_means *means, const float *mel, int32_t frames, int32_t begin, int32_t end,
                        float *out);

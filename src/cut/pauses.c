@@ -57,7 +57,7 @@ static bool is_broken(const struct mx_cut_sound *s, const struct mx_cut_timing *
 }
 
 /* Does other sound separate the words around it? A word or two that the speaker adds to a sentence do not. */
-static bool is_apart(const struct mx_cut_sound *s, const struct mx_cut_span *o, double most)
+static bool is_apart(const struct mx_cut_sound *s, const struct mx_align_span *o, double most)
 {
     const int64_t hop = s->recipe->hop, begin = o->begin * hop, end = o->end * hop;
     const int64_t near = (int64_t)(NEAR_MS * s->recipe->rate / 1000);
@@ -112,8 +112,8 @@ static void gap_fill(const struct mx_cut_sound *s, struct mx_cut_timing *a, stru
     }
 }
 
-void mx_cut_pauses_find(const struct mx_cut_sound *s, const struct mx_cut_text *text, const struct mx_cut_path *path,
-                        struct mx_cut_timing *heard)
+void mx_cut_pauses_find(const struct mx_cut_sound *s, const struct mx_align_text *text,
+                        const struct mx_align_path *path, struct mx_cut_timing *heard)
 {
     const int64_t hop = s->recipe->hop;
     const double most = quiet_most(s);

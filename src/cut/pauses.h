@@ -11,13 +11,13 @@
 #ifndef MX_CUT_PAUSES_H
 #define MX_CUT_PAUSES_H
 
-#include "cut/align.h"
+#include "align/align.h"
+#include "align/text.h"
 #include "cut/rows.h"
 #include "cut/sound.h"
-#include "cut/text.h"
 
 /* Fills heard [words] from the path. */
-void mx_cut_pauses_find(const struct mx_cut_sound *sound, const struct mx_cut_text *text,
-                        const struct mx_cut_path *path, struct mx_cut_timing *heard);
+void mx_cut_pauses_find(const struct mx_cut_sound *sound, const struct mx_align_text *text,
+                        const struct mx_align_path *path, struct mx_cut_timing *heard);
 
 #endif

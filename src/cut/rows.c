@@ -44,12 +44,12 @@ static int left_push(struct mx_cut_rows *out, struct mx_cut_left left)
 
 /* ---- places ---- */
 
-static double break_cost(enum mx_cut_break after, double pause_seconds)
+static double break_cost(enum mx_align_break after, double pause_seconds)
 {
-    static const double costs[] = {[MX_CUT_BREAK_WORD] = 1.5,
-                                   [MX_CUT_BREAK_COMMA] = 0.6,
-                                   [MX_CUT_BREAK_SENTENCE] = 0,
-                                   [MX_CUT_BREAK_PARAGRAPH] = 0};
+    static const double costs[] = {[MX_ALIGN_BREAK_WORD] = 1.5,
+                                   [MX_ALIGN_BREAK_COMMA] = 0.6,
+                                   [MX_ALIGN_BREAK_SENTENCE] = 0,
+                                   [MX_ALIGN_BREAK_PARAGRAPH] = 0};
     const double bonus = pause_seconds > 0.4 ? 0.4 : pause_seconds;
     return costs[after] + 0.8 - bonus;
 }

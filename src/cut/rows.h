@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cut/text.h"
+#include "align/text.h"
 
 #define MX_CUT_ROW_LEAST   1.0 /* seconds, margins included */
 #define MX_CUT_ROW_MOST    15.0
@@ -34,7 +34,7 @@ struct mx_cut_timing {
     bool edge_before, edge_after;   /* the recording begins before it, ends after it: a place to cut without a pause */
     bool broken;                    /* a pause is inside it: it was found in the wrong place */
     bool apart;                     /* something is between it and the word before: never in the same row */
-    enum mx_cut_break after;
+    enum mx_align_break after;
 };
 
 struct mx_cut_row {

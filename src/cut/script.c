@@ -26,7 +26,7 @@ int mx_cut_script_add(struct mx_cut_script *s, const char *text, size_t length, 
     s->source = grown;
     memcpy(s->source + s->length, text, length);
     s->parts[s->part_count++] =
-        (struct mx_cut_part){.begin = s->length, .end = s->length + length, .from = from, .until = until};
+        (struct mx_align_part){.begin = s->length, .end = s->length + length, .from = from, .until = until};
     s->length += length;
     s->source[s->length++] = '\n';
     s->source[s->length] = '\0';

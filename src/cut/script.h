@@ -14,7 +14,7 @@
 #ifndef MX_CUT_SCRIPT_H
 #define MX_CUT_SCRIPT_H
 
-#include "cut/text.h"
+#include "align/text.h"
 
 enum mx_cut_script_kind { MX_CUT_SCRIPT_PLAIN, MX_CUT_SCRIPT_SRT, MX_CUT_SCRIPT_VTT, MX_CUT_SCRIPT_TEXTGRID };
 
@@ -22,7 +22,7 @@ struct mx_cut_script {
     enum mx_cut_script_kind kind;
     char *source; /* valid UTF-8, zero-terminated */
     size_t length;
-    struct mx_cut_part *parts;
+    struct mx_align_part *parts;
     size_t part_count, part_room;
 };
 

@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 

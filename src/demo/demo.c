@@ -18,9 +18,9 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/pool.h"
 #include "base/progress.h"
 #include "base/string.h"
+#include "base/thread/pool.h"
 #include "demo/folder.h"
 #include "myxtts/error.h"
 

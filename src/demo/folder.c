@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/cjson.h"
 #include "base/file.h"
+#include "base/format/cjson.h"
 #include "base/string.h"
 #include "myxtts/error.h"
 

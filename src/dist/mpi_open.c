@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "dist/launch.h"
 #include "dist/mpi_internal.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 
 struct mx_doctor_by_speaker {
     uint32_t *rows;  /* [count]: those of speaker s, as the manifest has them, are rows[first[s] … first[s + 1]) */

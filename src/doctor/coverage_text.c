@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "align/text.h"
 #include "base/string.h"
-#include "cut/text.h"
 #include "doctor/coverage_internal.h"
 #include "myxtts/error.h"
 
@@ -30,7 +30,7 @@ static bool ends_sentence(const char *text, size_t length, size_t begin, size_t 
 {
     size_t next = end;
     while (next < length && is_blank(text[next])) next++;
-    return mx_cut_word_break(text + begin, end - begin, next < length ? text[next] : '\0') >= MX_CUT_BREAK_SENTENCE;
+    return mx_align_word_break(text + begin, end - begin, next < length ? text[next] : '\0') >= MX_ALIGN_BREAK_SENTENCE;
 }
 
 /* Whether lines are wrapped at a width, not at ends of sentences: most end in the middle of one, and sentences end in the

@@ -4,7 +4,7 @@
  * sounds belong together (score.h) and who speaks (people.h), finds duplicate rows (twins.h) and what
  * the corpus does not cover (coverage.h, record.h), and sorts all findings: a row with any is a suspect.
  *
- * A row that people decided to keep (corpus/decisions.h) is not a suspect, whatever was found.
+ * A row that people decided to keep (corpus/manifest/decisions.h) is not a suspect, whatever was found.
  *
  * suspects.tsv: UTF-8, one header line, then one line for each finding of each suspect, the worst row first and in a row
  * the worst finding first. Fields are separated by a tab; inside a field, tabs and line ends are replaced by a blank, other
@@ -30,8 +30,8 @@
 #include "doctor/finding.h"
 #include "doctor/people.h"
 #include "doctor/record.h"
-#include "doctor/score.h"
-#include "doctor/sound.h"
+#include "doctor/score/score.h"
+#include "doctor/sound/sound.h"
 
 #define MX_DOCTOR_NO_VOICE "none" /* for options.voice: no voice judges */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What the doctor finds: one list of the things that may spoil a voice, and the findings of a corpus. A finding never
- * removes a row: it marks the row as suspect, and people decide (corpus/decisions.h).
+ * removes a row: it marks the row as suspect, and people decide (corpus/manifest/decisions.h).
  *
  * A finding is put into words by the template of its kind, which base/catalogue.h translates: {0} and {1} are its value
  * and limit with the digits of the kind, {2} is its text, which comes from the corpus (words, the id of another row).

@@ -17,7 +17,7 @@
 #include "doctor/page_internal.h"
 #include "myxtts/error.h"
 #include "observe/json.h"
-#include "observe/page.h"
+#include "observe/page/page.h"
 
 #define FILLS 8 /* sounds that a sentence to record names */
 

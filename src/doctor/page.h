@@ -26,7 +26,7 @@
  *         times are seconds of the file. "columns" and what follows come from page_sound.c; "audio" is null if the
  *         recording could not be read again
  *
- * The page loads nothing from elsewhere and sends nothing. The page saves decisions.tsv (corpus/decisions.h) as a download.
+ * The page loads nothing from elsewhere and sends nothing. The page saves decisions.tsv (corpus/manifest/decisions.h) as a download.
  *
  * Memory: the page is built in memory and written in one piece.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  * The doctor's page (page.h): reads the data from the script element "doctor" and fills <main id="page">. Decisions are
- * kept by the browser as long as it allows, and saved as decisions.tsv (corpus/decisions.h) by a button. For tests,
+ * kept by the browser as long as it allows, and saved as decisions.tsv (corpus/manifest/decisions.h) by a button. For tests,
  * mxDoctor.file() is what the button saves. */
 'use strict';
 const mxDoctor = (() => {

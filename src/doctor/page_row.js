@@ -10,7 +10,7 @@ const mxDoctorRow = (() => {
   for (let i = 0; i < 64; i++) VALUE[SIGNS.charCodeAt(i)] = i;
   const PIXELS_A_SECOND = 75, WAVE = 56, CLIPPED = 0.99;
 
-  /* As base/canvas.c colours mel pictures. */
+  /* As base/format/canvas.c colours mel pictures. */
   const HEAT = [
     [0, 12, 47], [37, 18, 112], [114, 12, 116], [169, 27, 112], [212, 62, 104], [243, 104, 95], [254, 154, 102],
     [255, 201, 139], [255, 243, 207]

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "doctor/page.h"
 #include "doctor/page_internal.h"
 #include "features/extract.h"

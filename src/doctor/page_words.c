@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The texts of the doctor's page, in English; see page.h. observe/page_words.js fills in {0}, {1} … Owns no
+ * The texts of the doctor's page, in English; see page.h. observe/page/page_words.js fills in {0}, {1} … Owns no
  * memory.
  */
 #include <stddef.h>

@@ -23,7 +23,7 @@
 #ifndef MX_DOCTOR_PEOPLE_H
 #define MX_DOCTOR_PEOPLE_H
 
-#include "doctor/score.h"
+#include "doctor/score/score.h"
 
 /* One for each speaker of the report, in its order. */
 struct mx_doctor_person {

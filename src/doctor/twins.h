@@ -8,7 +8,7 @@
 #ifndef MX_DOCTOR_TWINS_H
 #define MX_DOCTOR_TWINS_H
 
-#include "doctor/sound.h"
+#include "doctor/sound/sound.h"
 
 /* Adds SAME_SOUND and SAME_TEXT. Of duplicates with the same text the first is not reported; of those with different texts, both
  * are, since one of the texts is wrong. */

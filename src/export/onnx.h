@@ -3,7 +3,7 @@
  * Builds a network as an ONNX file (onnx.ai; opset 17, IR version 8): nodes that compute values from values, constants
  * ("initialisers") that lie in the file, named inputs and outputs, and metadata.
  *
- * Messages and fields that are written (base/protobuf.h):
+ * Messages and fields that are written (base/format/protobuf.h):
  *
  *     ModelProto       1 ir_version, 2 producer_name, 3 producer_version, 7 graph, 8 opset_import, 14 metadata_props
  *     GraphProto       1 node, 2 name, 5 initializer, 11 input, 12 output
@@ -23,7 +23,7 @@
 #ifndef MX_EXPORT_ONNX_H
 #define MX_EXPORT_ONNX_H
 
-#include "base/protobuf.h"
+#include "base/format/protobuf.h"
 
 #define MX_ONNX_OPSET          17
 #define MX_ONNX_IR_VERSION     8

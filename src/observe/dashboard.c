@@ -21,9 +21,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/listen.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/net/listen.h"
+#include "base/thread/pool.h"
 #include "observe/dashboard_internal.h"
 #include "observe/run.h"
 

@@ -27,7 +27,7 @@
 
 #include <stdint.h>
 
-#include "observe/page.h"
+#include "observe/page/page.h"
 
 #define MX_DASHBOARD_ADDRESS "127.0.0.1:6007"
 #define MX_DASHBOARD_CLIENTS 200

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "base/listen.h"
+#include "base/net/listen.h"
 #include "observe/dashboard.h"
 #include "observe/dashboard_log.h"
 #include "observe/follow.h"

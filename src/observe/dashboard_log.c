@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
-#include "train/metrics.h"
+#include "train/report/metrics.h"
 
 int mx_dash_log_open(struct mx_dash_log *log, uint64_t instance)
 {

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/listen.h"
-#include "base/listen_host.h"
+#include "base/net/listen.h"
+#include "base/net/listen_host.h"
 #include "myxtts/error.h"
 #include "observe/pictures.h"
 

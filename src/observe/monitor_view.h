@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What `myxtts monitor` knows about a run: the newest step, the newest evaluation and the history of loss and speed,
- * from the lines of metrics.jsonl (train/metrics.h) and from run.json (run.h). Both may be missing, older than this
+ * from the lines of metrics.jsonl (train/report/metrics.h) and from run.json (run.h). Both may be missing, older than this
  * program or truncated: missing values are unknown, and unreadable lines are counted and skipped.
  *
  * A history keeps at most MX_VIEW_POINTS values however long the run is: when it is full, every two values become one,
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/metrics.h"
+#include "train/report/metrics.h"
 
 #define MX_VIEW_POINTS  512
 #define MX_VIEW_RECENT  32 /* steps that the estimate of the time left uses */

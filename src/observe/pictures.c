@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/canvas.h"
+#include "base/format/canvas.h"
 #include "myxtts/error.h"
 
 #define FRAME_PIXELS 2 /* width of a frame */

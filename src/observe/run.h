@@ -2,7 +2,7 @@
  *
  * run.json of a run folder: everything about a run except its steps. It is written whole when training starts, at every
  * evaluation and when training ends, so a run that crashed has the last version. Steps are in metrics.jsonl
- * (train/metrics.h).
+ * (train/report/metrics.h).
  *
  *     "format": "myxtts run", "version": 1
  *     "program": version, "process": id, "state": "training" | "done" | "stopped early" | "learned what it can" | "time limit" | "interrupted"

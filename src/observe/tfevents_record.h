@@ -13,7 +13,7 @@
  * masked(c) = (c rotated right by 15 bits) + 0xA282EAD8, modulo 2^32. CRC-32C is that of RFC 3720: polynomial
  * 0x1EDC6F41, reflected, begins and ends inverted.
  *
- * Messages (base/protobuf.h):
+ * Messages (base/format/protobuf.h):
  *
  *     Event     1 wall_time double (seconds since 1970), 2 step int64, 3 file_version string, 5 summary Summary,
  *               7 session_log SessionLog
@@ -39,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/protobuf.h"
+#include "base/format/protobuf.h"
 
 struct mx_tfevent_scalar {
     const char *tag;

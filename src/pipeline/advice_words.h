@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The sentences of the advice. Terminals show them in English; for the page of a run (observe/page.h) the Persian ones
+ * The sentences of the advice. Terminals show them in English; for the page of a run (observe/page/page.h) the Persian ones
  * come from the catalogue (base/catalogue.h).
  *
  * In a sentence, "{0}" is the first value as a whole number, "{1.2}" the second with two decimals, and "{0s}" an "s"

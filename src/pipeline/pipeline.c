@@ -15,7 +15,7 @@
 #include "base/argument.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "myxtts/budget.h"
 #include "pipeline/pipeline_internal.h"
 

@@ -31,7 +31,7 @@
 
 #include <pthread.h>
 
-#include "base/thread_time.h"
+#include "base/thread/thread_time.h"
 #include "myxtts/error.h"
 #include "myxtts/pipeline.h"
 #include "pipeline/meter.h"

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "pipeline/pipeline_internal.h"
 
 #define LOAD_NICENESS 5 /* a third of the weight of a thread that has none */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/pool.h"
-#include "corpus/audio.h"
+#include "base/thread/pool.h"
+#include "corpus/audio/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"

@@ -8,7 +8,7 @@
 #ifndef MX_RUN_FEATURE_STAGE_H
 #define MX_RUN_FEATURE_STAGE_H
 
-#include "corpus/pack_spec.h"
+#include "corpus/packed/pack_spec.h"
 #include "features/recipe.h"
 
 struct mx_feature_stage;

@@ -3,11 +3,11 @@
  * From settings to a trainer ready to start, see job.h.
  */
 #include "run/job.h"
-#include "run/corpus.h"
+#include "run/corpus/corpus.h"
+#include "run/devices/memory_plan.h"
 #include "run/length.h"
-#include "run/memory_plan.h"
 #include "run/networks.h"
-#include "run/samples.h"
+#include "run/observer/samples.h"
 #include "run/state.h"
 
 #include <errno.h>
@@ -20,13 +20,13 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/number.h"
-#include "base/pool.h"
-#include "corpus/packed.h"
+#include "base/thread/pool.h"
+#include "corpus/packed/packed.h"
 #include "features/extract.h"
 #include "features/recipe.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
-#include "run/observer.h"
+#include "run/observer/observer.h"
 #include "run/ranks.h"
 
 #define CACHE_FILE "corpus.pack" /* in the run folder */

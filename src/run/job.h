@@ -7,14 +7,14 @@
  *     myxtts.lock      folder.h
  *     config.yaml      the resolved settings
  *     log.txt          everything from info on, with times, from the start of the program
- *     metrics.jsonl    train/metrics.h
+ *     metrics.jsonl    train/report/metrics.h
  *     checkpoints/     checkpoint/checkpoint.h
  *     run.json         observe/run.h
  *     samples/         step-N/000.wav …: samples of the voice at an evaluation, and 000.png … their mels;
  *                      step-N/target.png …: observe/pictures.h;
  *                      recorded/000.wav …: the recordings of these texts
  *     tensorboard/     observe/tfevents.h, unless it is off
- *     report.html      observe/page.h, when a run has ended
+ *     report.html      observe/page/page.h, when a run has ended
  *     voices/          one recording of each speaker, by number, from which `myxtts synth` takes the voice
  *     corpus.pack      decoded recordings of a folder (corpus/dataset.h), unless caching is off
  *     rejects.tsv      rows that are left out, and why (corpus/check.h); only if there are any
@@ -31,13 +31,13 @@
 #include "checkpoint/checkpoint.h"
 #include "dist/dist.h"
 #include "pipeline/advice.h"
-#include "run/device_pair.h"
+#include "run/devices/device_pair.h"
 #include "run/folder.h"
 #include "run/length.h"
 #include "run/networks.h"
-#include "run/samples.h"
+#include "run/observer/samples.h"
 #include "run/settings.h"
-#include "train/metrics.h"
+#include "train/report/metrics.h"
 #include "train/trainer.h"
 
 /* In a run folder. */

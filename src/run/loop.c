@@ -21,7 +21,7 @@
 #include "run/job.h"
 #include "run/length.h"
 #include "run/networks.h"
-#include "run/observer.h"
+#include "run/observer/observer.h"
 #include "run/ranks.h"
 #include "run/state.h"
 #include "run/turn.h"

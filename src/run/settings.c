@@ -9,7 +9,7 @@
 #include "myxtts/error.h"
 #include "myxtts/pipeline.h"
 #include "observe/dashboard.h"
-#include "train/segment.h"
+#include "train/feed/segment.h"
 
 /* The names of these limits on the command line of the program that this one succeeds. */
 static const char *const data_memory_names[] = {"data_gpu_memory",         "data_gpu_memory_limit",

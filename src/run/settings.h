@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/catalogue.h"
-#include "base/config.h"
+#include "base/config/config.h"
 #include "corpus/balance.h"
 #include "features/augment.h"
 #include "features/recipe.h"

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "features/recipe.h"
 #include "myxtts/error.h"
 #include "run/job.h"

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "run/job.h"
 #include "run/length.h"
-#include "run/observer.h"
+#include "run/observer/observer.h"
 #include "run/state.h"
 #include "run/turn.h"
 

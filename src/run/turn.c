@@ -11,10 +11,10 @@
 #include "base/progress.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
-#include "run/corpus.h"
+#include "run/corpus/corpus.h"
 #include "run/job.h"
-#include "run/observer.h"
-#include "run/samples.h"
+#include "run/observer/observer.h"
+#include "run/observer/samples.h"
 #include "run/state.h"
 #include "run/turn.h"
 

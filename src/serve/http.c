@@ -21,9 +21,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/listen_host.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/net/listen_host.h"
+#include "base/thread/pool.h"
 #include "serve/http_internal.h"
 
 #define PATIENCE_MS  20000

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "base/catalogue.h"
-#include "base/listen.h"
+#include "base/net/listen.h"
 #include "serve/http.h"
 #include "serve/http_request.h"
 

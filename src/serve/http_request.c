@@ -12,9 +12,9 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "base/cjson.h"
-#include "base/listen.h"
-#include "base/log_rate.h"
+#include "base/format/cjson.h"
+#include "base/net/listen.h"
+#include "base/net/log_rate.h"
 #include "base/string.h"
 #include "myxtts/error.h"
 

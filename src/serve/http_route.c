@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/listen_host.h"
 #include "base/log.h"
+#include "base/net/listen_host.h"
 #include "base/string.h"
 #include "serve/http_internal.h"
 #include "serve/http_lists.h"

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "serve/service_internal.h"
 
 #define QUEUE_MOST 65536

@@ -16,9 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/listen.h"
 #include "base/log.h"
-#include "base/pool.h"
+#include "base/net/listen.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 #include "serve/wyoming_internal.h"
 

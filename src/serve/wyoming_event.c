@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cjson.h"
+#include "base/format/cjson.h"
 #include "myxtts/error.h"
 
 #define ROOM_KEPT ((size_t)16 << 10) /* of the buffer, between two events */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/log_rate.h"
+#include "base/net/log_rate.h"
 
 struct mx_service;
 

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/string.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "myxtts/error.h"
 #include "speech/hear.h"
 #include "speech/reference_check.h"

@@ -2,7 +2,7 @@
  *
  * Recordings of a person to sound like: read, checked, and turned into the vector that the network speaks with.
  *
- * Each recording is read like one of a corpus (corpus/audio.h: silence at the ends trimmed, level set), but may be longer.
+ * Each recording is read like one of a corpus (corpus/audio/audio.h: silence at the ends trimmed, level set), but may be longer.
  * The network listens to it in parts of at most MX_VOICE_REFERENCE_FRAMES; the vector is the mean of all parts of all
  * recordings, each weighted by its frames, so every second counts the same and nothing is left out.
  *

@@ -14,7 +14,7 @@
 #include "base/string.h"
 #include "base/utf8.h"
 #include "speech/script_internal.h"
-#include "speech/ssml.h"
+#include "speech/ssml/ssml.h"
 #include "text/tokens.h"
 
 /* ---- opening ---- */

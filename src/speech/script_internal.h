@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/speech/script*.c and ssml*.c: a text as spans, before it is turned into items.
+ * Private to src/speech/script*.c and src/speech/ssml: a text as spans, before it is turned into items.
  *
  * A span is text that is read together: a paragraph of plain text; in SSML the text between two changes of how it is
  * spoken. Spans are made when a script is opened; their text is normalised when its turn comes.

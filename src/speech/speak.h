@@ -74,7 +74,7 @@ int mx_speak_create(const struct mx_speak_voice *voice, const struct mx_speak_so
 void mx_speak_destroy(struct mx_speak *speak); /* NULL is fine */
 const struct mx_speak_voice *mx_speak_voice(const struct mx_speak *speak);
 
-/* The voice of a recording: samples at the recipe's rate (as corpus/audio.h yields them) → normalised mel, of which the
+/* The voice of a recording: samples at the recipe's rate (as corpus/audio/audio.h yields them) → normalised mel, of which the
  * middle is taken where there is more than the network has room for. *mel is the caller's, to be freed with mx_free. */
 int mx_speak_reference(struct mx_speak *speak, const float *samples, size_t count, float **mel, int32_t *frames);
 

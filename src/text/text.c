@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Detection by script, and the part of normalisation that all languages share: UTF-8, NFC, blanks, controls, and one
- * form for signs and digits that have several. What a language does with the result is in its rules: english*.c,
- * persian*.c, and plain.c for all others.
+ * form for signs and digits that have several. What a language does with the result is in its rules: english/,
+ * persian/, and plain.c for all others.
  *
  * Memory: working arrays are taken and released inside; the result is a piece of the caller's arena.
  */
@@ -14,7 +14,7 @@
 
 #include "base/string.h"
 #include "myxtts/error.h"
-#include "text/forms.h"
+#include "text/forms/forms.h"
 #include "text/internal.h"
 #include "text/reading.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cjson.h"
+#include "base/format/cjson.h"
 #include "base/string.h"
 #include "base/utf8.h"
 #include "myxtts/error.h"

@@ -14,8 +14,8 @@
 #define MX_TRAIN_LISTEN_H
 
 #include "model/model.h"
-#include "train/batch.h"
-#include "train/host_batch.h"
+#include "train/feed/batch.h"
+#include "train/feed/host_batch.h"
 
 /* References are always those of one epoch that training never reaches, so that evaluations are comparable. */
 #define MX_LISTEN_EPOCH UINT32_MAX

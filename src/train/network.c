@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "myxtts/error.h"
-#include "train/device_batch.h"
+#include "train/feed/device_batch.h"
 #include "train/trainer_internal.h"
 
 _Static_assert((int)MX_MODEL_LOSSES <= MX_NETWORK_LOSSES, "a report has room for all losses");

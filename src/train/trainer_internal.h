@@ -6,7 +6,7 @@
 #define MX_TRAIN_TRAINER_INTERNAL_H
 
 #include "corpus/sampler.h"
-#include "train/feed.h"
+#include "train/feed/feed.h"
 #include "train/network.h"
 #include "train/replica.h"
 #include "train/trainer.h"

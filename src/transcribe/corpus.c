@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "corpus/decisions.h"
+#include "corpus/manifest/decisions.h"
 #include "myxtts/error.h"
 
 #define NOTE "transcribe: " /* our decisions; those of people have other notes */

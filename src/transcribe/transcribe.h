@@ -6,10 +6,10 @@
  *     transcripts.tsv  what was heard in every file (transcripts.h); with it, interrupted work goes on
  *     metadata.csv     the manifest, "audio_file|text" or "audio_file|text|speaker_name": all files with a text
  *     decisions.tsv    suspect rows are dropped, with the reason as the note, which begins with "transcribe: ". Decisions of
- *                      people stay, and take precedence (corpus/decisions.h)
+ *                      people stay, and take precedence (corpus/manifest/decisions.h)
  *
  * A row is suspect if the recognisers differ in too many words, or if the voice finds that words are missing or too many
- * (doctor/score.h).
+ * (doctor/score/score.h).
  *
  * Memory: nothing is kept.
  */

@@ -16,7 +16,7 @@
  *     text        of the first recogniser, of a failed one its error; second: of the second recogniser
  *     difference  words that differ per word of the longer text, 0 to 1; - without a second recogniser
  *     score       nats a frame by which the text explains the sound better than speech in any order, by a trained voice
- *                 (doctor/score.h); - if no voice judged
+ *                 (doctor/score/score.h); - if no voice judged
  *     suspect     why the row is not used; empty: it is
  *
  * While files are recognised, lines are appended (a line that an interrupt cut short is ignored); at the end all are
@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 #include "text/language.h"
 
 #define MX_TRANSCRIPTS_NAME        "transcripts.tsv"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libFuzzer target for sound files (corpus/audio.h). The first byte says how the others are taken: as a whole file, or
+ * libFuzzer target for sound files (corpus/audio/audio.h). The first byte says how the others are taken: as a whole file, or
  * as changes to a good file of one of the kinds that libsndfile writes. Whatever is loaded is finite and within its
  * bounds; what is refused is refused with a reason; probing, loading and streaming agree. Built with clang
  * -fsanitize=fuzzer,address,undefined.
@@ -16,8 +16,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "corpus/audio.h"
-#include "corpus/audio_internal.h"
+#include "corpus/audio/audio.h"
+#include "corpus/audio/audio_internal.h"
 #include "fuzz.h"
 #include "myxtts/error.h"
 

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(script.part_count > 0 && script.source[script.length] == '\0');
         check(mx_utf8_check(script.source, script.length) == script.length);
         for (size_t i = 0; i < script.part_count; i++) {
-            const struct mx_cut_part *const part = &script.parts[i];
+            const struct mx_align_part *const part = &script.parts[i];
             check(part->begin >= end && part->end > part->begin && part->end <= script.length);
             check(part->from >= 0 && part->until >= 0);
             end = part->end;

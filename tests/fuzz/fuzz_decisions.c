@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/string.h"
-#include "corpus/decisions.h"
+#include "corpus/manifest/decisions.h"
 #include "fuzz.h"
 #include "myxtts/error.h"
 

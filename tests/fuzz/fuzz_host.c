@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libFuzzer target for the check of the headers Host and Origin (base/listen_host.h): whatever passes has the form of a
+ * libFuzzer target for the check of the headers Host and Origin (base/net/listen_host.h): whatever passes has the form of a
  * name of this machine, or of an address in numbers; the usual names pass. Built with clang
  * -fsanitize=fuzzer,address,undefined.
  *
@@ -9,7 +9,7 @@
 #include <regex.h>
 #include <string.h>
 
-#include "base/listen_host.h"
+#include "base/net/listen_host.h"
 #include "fuzz.h"
 
 static regex_t usual, local, number, origin; /* for as long as the program runs */

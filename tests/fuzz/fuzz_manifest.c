@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/string.h"
-#include "corpus/manifest.h"
+#include "corpus/manifest/manifest.h"
 #include "fuzz.h"
 #include "myxtts/error.h"
 

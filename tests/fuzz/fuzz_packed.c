@@ -17,13 +17,13 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "corpus/dataset.h"
-#include "corpus/packed.h"
+#include "corpus/packed/packed.h"
 #include "corpus/sampler.h"
 #include "features/recipe.h"
 #include "fuzz.h"
 #include "myxtts/error.h"
 #include "myxtts/registry.h"
-#include "train/host_batch.h"
+#include "train/feed/host_batch.h"
 
 #define ROWS         3
 #define CHANGE_BYTES 7

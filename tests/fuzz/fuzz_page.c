@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libFuzzer target for the lines of metrics.jsonl that the page of a run is made of (observe/page_series.c), which may
+ * libFuzzer target for the lines of metrics.jsonl that the page of a run is made of (observe/page/page_series.c), which may
  * be cut off, edited or of another version: whatever the bytes are, the page gets JSON of bounded size that cannot end
  * its script. Built with clang -fsanitize=fuzzer,address,undefined.
  */
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "observe/page.h"
-#include "observe/page_internal.h"
+#include "observe/page/page.h"
+#include "observe/page/page_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -11,7 +11,7 @@
 #include "base/string.h"
 #include "fuzz.h"
 #include "observe/monitor_view.h"
-#include "observe/page.h"
+#include "observe/page/page.h"
 #include "observe/run.h"
 
 static char folder[] = "/tmp/fuzz_run.XXXXXX", path[64];

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/safetensors.h"
+#include "base/format/safetensors.h"
 #include "base/string.h"
 #include "fuzz.h"
 

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 #include "myxtts/error.h"
 #include "speech/script.h"
-#include "speech/ssml.h"
+#include "speech/ssml/ssml.h"
 
 #define ROOM 64 /* tokens of an item */
 

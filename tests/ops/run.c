@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/rng.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 #include "ops/case.h"
 

@@ -8,7 +8,7 @@
 #ifndef MX_TESTS_SUPPORT_BABBLE_H
 #define MX_TESTS_SUPPORT_BABBLE_H
 
-#include "doctor/sound.h"
+#include "doctor/sound/sound.h"
 
 #define BABBLE_BEGIN 0.30 /* seconds of silence before the first syllable … */
 #define BABBLE_PAUSE 0.40 /* … in the middle … */

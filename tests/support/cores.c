@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "myxtts/error.h"
 
 #define SKIPPED   77

@@ -8,7 +8,7 @@
 #ifndef MX_TESTS_PACKED_ROWS_H
 #define MX_TESTS_PACKED_ROWS_H
 
-#include "corpus/packed.h"
+#include "corpus/packed/packed.h"
 
 #define PACKED_ROWS        6
 #define PACKED_LIMIT       ((size_t)1 << 24)

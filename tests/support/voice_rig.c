@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "checkpoint/checkpoint.h"
-#include "corpus/audio.h"
+#include "corpus/audio/audio.h"
 #include "model/model_parameters.h"
 #include "text/vocabulary.h"
 #include "vocoder/vocoder.h"

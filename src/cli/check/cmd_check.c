@@ -19,7 +19,7 @@
 #include "base/string.h"
 #include "cli/check/check_report.h"
 #include "cli/command.h"
-#include "cli/corpus_options.h"
+#include "cli/corpus/corpus_options.h"
 #include "doctor/page.h"
 #include "myxtts/error.h"
 #include "run/interrupt.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/config.h"
+#include "base/config/config.h"
 #include "cli/docgen/docgen.h"
 #include "cli/headings.h"
 #include "myxtts/error.h"

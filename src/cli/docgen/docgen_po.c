@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/config.h"
+#include "base/config/config.h"
 #include "cli/docgen/docgen.h"
 #include "cli/headings.h"
 #include "doctor/page.h"
 #include "myxtts/error.h"
-#include "observe/page.h"
+#include "observe/page/page.h"
 #include "pipeline/advice_words.h"
 #include "run/settings.h"
 #include "serve/page.h"

@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/headings.h"
+#include "cli/options/setting_flags.h"
+#include "cli/options/shared_options.h"
 #include "cli/profile/profile.h"
-#include "cli/setting_flags.h"
-#include "cli/shared_options.h"
 #include "myxtts/error.h"
 #include "pipeline/tune.h"
-#include "run/device_pair.h"
+#include "run/devices/device_pair.h"
+#include "run/devices/memory_plan.h"
 #include "run/interrupt.h"
-#include "run/memory_plan.h"
 #include "run/ranks.h"
 
 #define STEPS_DEFAULT   100

@@ -10,7 +10,7 @@
  *     "format": "myxtts profile", "version": 1
  *     "work": {"model", "parameters", "batch_size", "grad_accum", "augment", "mixed_precision", "synthetic",
  *              "utterances"}
- *     "mode": "Multi-GPU Mode" (run/mode.h has the others), "data_device": "cpu:0", "model_device": "cpu:1", "overlap": bool
+ *     "mode": "Multi-GPU Mode" (run/devices/mode.h has the others), "data_device": "cpu:0", "model_device": "cpu:1", "overlap": bool
  *     "sharing": bool, "share" of the frames that the data device trained on, "shares": "STEP:SHARE,…"
  *     "warmup_steps", "steps", "batches", "frames", "wall_ms"
  *     "stages": {"load", "process", "transfer", "train": {"tally" per batch, "share" of the work of a batch,

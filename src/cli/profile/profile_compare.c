@@ -4,14 +4,14 @@
  *
  * The speed of a machine varies over time, so the modes take turns: every round measures each mode once, modes are
  * compared within a round, and the median of the rounds counts. Nothing is tuned meanwhile: a buffer of 25 stays a
- * buffer of 25. A mode whose buffer does not fit on the device gets the largest that does (run/memory_plan.c).
+ * buffer of 25. A mode whose buffer does not fit on the device gets the largest that does (run/devices/memory_plan.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/profile/profile.h"
 #include "myxtts/error.h"
-#include "run/memory_plan.h"
+#include "run/devices/memory_plan.h"
 
 static const struct mx_profile_mode modes[MX_PROFILE_MODES] = {
     {.name = "One device, unbuffered"},

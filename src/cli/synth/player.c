@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/pool.h"
-#include "base/queue.h"
+#include "base/thread/pool.h"
+#include "base/thread/queue.h"
 
 #define BLOCK_SAMPLES 2048
 #define BLOCKS        340 /* half a minute at 22,050 Hz */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/setting_flags.h"
-#include "cli/shared_options.h"
+#include "cli/options/setting_flags.h"
+#include "cli/options/shared_options.h"
 #include "cli/validate/validate.h"
 #include "myxtts/error.h"
 #include "run/interrupt.h"

@@ -11,7 +11,7 @@
  * JSON of --json, one object. Sizes are bytes, times microseconds unless the name says otherwise, shares 0 … 1:
  *
  *     "format": "myxtts validation", "version": 1
- *     "mode": "Multi-GPU Mode" (run/mode.h has the others), "passed": bool, "exit_code"
+ *     "mode": "Multi-GPU Mode" (run/devices/mode.h has the others), "passed": bool, "exit_code"
  *     "total", "failed", "skipped": checks; "warnings": lines
  *     "checks": [{"number", "title", "status": "pass"|"warning"|"fail"|"skipped",
  *                 "lines": [{"status": "pass"|"note"|"warning"|"fail", "text", "hint"}], "values": {…}}]

@@ -21,7 +21,7 @@
 #include "cli/validate/validate.h"
 #include "myxtts/budget.h"
 #include "myxtts/error.h"
-#include "run/memory_plan.h"
+#include "run/devices/memory_plan.h"
 
 #define LOSS_BOUND 1e-4
 #define MOVE_BOUND 0.02

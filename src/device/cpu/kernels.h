@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/pool.h"
+#include "base/thread/pool.h"
 #include "device/backend.h"
 
 #define MX_CPU_SCRATCH_BYTES                                                                                           \

@@ -10,7 +10,7 @@
  */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/thread/signals.h"
 #include "device/opencl/opencl.h"
 
 #include <stdio.h>

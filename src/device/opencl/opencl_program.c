@@ -8,7 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/signals.h"
+#include "base/thread/signals.h"
 #include "device/kernels/cache.h"
 #include "device/opencl/opencl.h"
 

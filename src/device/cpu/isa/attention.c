@@ -8,7 +8,7 @@
  * batch; the blocks depend on the positions inside the sequence alone, so nothing depends on the number of workers.
  */
 #include "base/number.h"
-#include "device/cpu/isa/gemm.h"
+#include "device/cpu/isa/product/gemm.h"
 
 #define KEYS      512                      /* keys in a block */
 #define QUERIES   (16 * MX_GEMM_MR)        /* query rows in a forward block */

@@ -4,7 +4,7 @@
  * kernel does not link.
  */
 #include "base/processor.h"
-#include "device/cpu/isa/gemm_bf16.h"
+#include "device/cpu/isa/product/gemm_bf16.h"
 
 #define MX_ONE(name)  MX_KERNEL(name);
 #define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)

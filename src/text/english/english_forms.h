@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/text/english: what the rows of English (english_forms.c) have besides templates, english_says.c and
+ * english_address.c, and the lists, english_lists.c.
+ */
+#ifndef MX_TEXT_ENGLISH_FORMS_H
+#define MX_TEXT_ENGLISH_FORMS_H
+
+#include "text/forms/forms.h"
+
+extern const struct mx_form_list mx_english_lists[];
+
+/* Words for a number, with "and" before its last two digits. */
+bool mx_english_number(const struct mx_form_match *match, const char *rules, const char *digits,
+                       char out[MX_ICU_WORDS]);
+
+bool mx_english_is_month(const struct mx_form_match *match); /* "May 5", but not "you may 5" */
+bool mx_english_after_the(const struct mx_form_match *match);
+bool mx_english_month_first(const struct mx_form_match *match);
+bool mx_english_is_numbered(const struct mx_form_match *match);
+bool mx_english_is_decade(const struct mx_form_match *match);
+bool mx_english_is_year(const struct mx_form_match *match);
+bool mx_english_is_hour(const struct mx_form_match *match);
+bool mx_english_is_measure(const struct mx_form_match *match);
+bool mx_english_is_range(const struct mx_form_match *match);
+bool mx_english_is_fraction(const struct mx_form_match *match);
+bool mx_english_is_serial(const struct mx_form_match *match);
+bool mx_english_is_street(const struct mx_form_match *match);
+bool mx_english_is_state(const struct mx_form_match *match);
+bool mx_english_is_dial(const struct mx_form_match *match);
+bool mx_english_after_letter(const struct mx_form_match *match);
+bool mx_english_between_words(const struct mx_form_match *match);
+
+void mx_english_date_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_decade_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_time_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_duration_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_money_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_fraction_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_number_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_ordinal_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_power_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_serial_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_phone_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_dotted_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_street_say(const struct mx_form_match *match, struct mx_text_points *out);
+size_t mx_english_electronic_take(const struct mx_form_match *match);
+void mx_english_electronic_say(const struct mx_form_match *match, struct mx_text_points *out);
+
+#endif

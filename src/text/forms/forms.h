@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Private to src/text/: the grammar of written forms (dates, money, measures, telephone numbers …): how what people
+ * write in digits and signs becomes words. From version 4 of the rules on, it runs before the cleaner of a language.
+ *
+ * A language has a `struct mx_forms` in a file of its own (english_forms.c), named in its rules (`.forms`), with rows and
+ * lists. A row says how a form is written and how it is said:
+ *
+ *     MX_FORM("date", "{day}_{month}( {year})?", .spoken = "the {day:ordinal} of {month}( {year:year})")
+ *
+ * At each place where a word, a number or a sign begins, every row is tried; the one that takes most characters wins, the
+ * first of equals. What no row takes is left to the cleaner.
+ *
+ * In `written`: a small letter stands for itself in any case, a capital and every sign for itself, ' ' for a blank, '_'
+ * for a blank or nothing, '~' for a hyphen or dash. (a|b) is one of several, (…)? may be missing; both may contain
+ * classes. '\\' takes the meaning away from the next character. A class in braces is captured under its name; a digit at
+ * the end of the name tells captures of one class apart ({n} and {n2}):
+ *
+ *     {n}  a number as the language writes it, with groups and a fraction      {w}  the same without a fraction
+ *     {i}  digits only; {i:3} exactly three, {i:1-4} one to four               {yy} two digits, {year} 1000 to 2999
+ *     {day} 1–31  {mon} 1–12  {hour} 0–24  {min} two digits up to 59 (one or two digits where not said)
+ *     {month} {weekday}  a name, long or short, by ICU (a full stop after a short one belongs to it)
+ *     {word} letters  {caps} capitals  {roman} a Roman numeral in capitals  {serial} letters, digits and hyphens
+ *     {NAME} any item of the list NAME of the language
+ *
+ * A form ends where a word ends, and where digits end no ".5", ",5", "/5", ":5" or "-5" may follow; it begins where a
+ * word begins. '<' at the start and '>' at the end of `written` take that away.
+ *
+ * In `spoken`: text, and captures in braces. (…) is left out if a capture in it matched nothing. {n} says the number,
+ * {n:RULES} by a rule set of ICU without its "%spellout-" ("ordinal-feminine", "numbering-year"); {n:digits} one digit
+ * after the other; {month} the name, {unit} the item's words in the form for the first number of the row, {unit:n2} for
+ * number n2, {unit:one} and {unit:many} for 1 and 2; {cur>minor:i} the words for the same sign in the list `minor`. Plain {n}, and {n:cardinal} and {n:ordinal},
+ * get what the language's `agree` adds: "cardinal" + "-feminine".
+ *
+ * The words of a list item are text with plural forms separated by '|': "dollar|dollars", or "рубль|рубля|рублей" (one,
+ * few, many), or "@" and a unit of CLDR ("@kilogram"), or "$" and a currency ("$USD"), which ICU knows in all languages.
+ *
+ * Memory: rows are constant; a match lives on the stack; the output is the caller's.
+ */
+#ifndef MX_TEXT_FORMS_H
+#define MX_TEXT_FORMS_H
+
+#include "text/forms/icu.h"
+#include "text/internal.h"
+
+#define MX_FORM_CAPTURES 16
+#define MX_FORM_DIGITS   64 /* longer numbers are said digit by digit */
+
+struct mx_form_item {
+    const char *written; /* NULL ends a list */
+    const char *spoken;
+    const char *gender; /* NULL: that of the unit in CLDR, if it is one */
+};
+
+struct mx_form_list {
+    const char *name; /* NULL ends the lists */
+    const struct mx_form_item *items;
+};
+
+struct mx_form_capture {
+    const char *name; /* in the row */
+    size_t name_length;
+    size_t at, length;               /* in the points of the text */
+    size_t value;                    /* of a month or day name, from 0; of a Roman numeral */
+    const struct mx_form_item *item; /* of a list */
+};
+
+struct mx_form_row;
+
+struct mx_form_match {
+    enum mx_language_id id;
+    const struct mx_forms *forms;
+    const struct mx_form_row *row;
+    const uint32_t *points; /* the whole text */
+    size_t count;
+    size_t begin, end; /* what the row took */
+    struct mx_form_capture captures[MX_FORM_CAPTURES];
+    size_t captured;
+};
+
+struct mx_form_row {
+    const char *rule;    /* its name for people; NULL ends the rows */
+    const char *written; /* NULL: `take` finds the end */
+    const char *spoken;  /* NULL: `say` writes it */
+    /* (optional) Whether it may be said so here. */
+    bool (*fits)(const struct mx_form_match *match);
+    /* (optional) Instead of `spoken`. */
+    void (*say)(const struct mx_form_match *match, struct mx_text_points *out);
+    /* Instead of `written`: where the form that begins at match->begin ends; 0: nowhere. It must look at a bounded number
+     * of points. */
+    size_t (*take)(const struct mx_form_match *match);
+};
+
+/* A row of a table: MX_FORM("date", "{day}/{mon}", .spoken = "…", .fits = …). */
+#define MX_FORM(name, how, ...)                                                                                        \
+    {                                                                                                                  \
+        .rule = name, .written = how, __VA_ARGS__                                                                      \
+    }
+
+struct mx_forms {
+    char decimal;         /* '.' or ',' */
+    const char *groups;   /* what may stand between groups of three digits: ",", ". ", ".' " */
+    const char *point;    /* the word for the decimal sign */
+    const char *minus;    /* before a number, where a hyphen means that; NULL: rows say it */
+    const char *cardinal; /* rule set for numbers without more ado: "cardinal", "cardinal-masculine" */
+    const char *calendar; /* NULL: month names are Gregorian; "persian": those of both */
+    const struct mx_form_list *lists;
+    const struct mx_form_row *rows;
+    /* (optional) What to add to "cardinal" or "ordinal" for a number here: "feminine", "genitive". What the language has
+     * no rule set for loses its last part. */
+    void (*agree)(const struct mx_form_match *match, const struct mx_form_capture *number, char out[MX_ICU_WORDS]);
+    /* (optional) Words for a number where ICU's are not those of the language; false: ICU's. */
+    bool (*number)(const struct mx_form_match *match, const char *rules, const char *digits, char out[MX_ICU_WORDS]);
+};
+
+/* What was read, for people (reading.h). */
+struct mx_form_told {
+    void (*tell)(void *context, const char *rule, const uint32_t *points, size_t count, const uint32_t *words,
+                 size_t word_count);
+    void *context;
+};
+
+/* The prepared text with its forms in words. `told` may be NULL. */
+void mx_forms_apply(enum mx_language_id language, const struct mx_text_points *in, struct mx_text_points *out,
+                    struct mx_text_report *report, const struct mx_form_told *told);
+
+/* ---- for rows with functions of their own ---- */
+
+/* Matches `row` at match->begin and sets the end and captures (forms_match.c). */
+bool mx_form_match_row(struct mx_form_match *match, const struct mx_form_row *row);
+const struct mx_form_capture *mx_form_capture(const struct mx_form_match *match, const char *name); /* NULL: none */
+uint32_t mx_form_point(const struct mx_form_match *match, size_t at); /* 0 beyond the end */
+/* The number that a capture holds: "-" never, no groups, "." before a fraction; "" if it is too long. */
+void mx_form_digits(const struct mx_form_match *match, const struct mx_form_capture *capture,
+                    char out[MX_FORM_DIGITS + 2]);
+unsigned mx_form_value(const struct mx_form_match *match, const struct mx_form_capture *capture); /* at most 9 digits */
+/* Word `nth` (from 0) after, or before, the form, in small letters, if only blanks stand between; "" if there is none. */
+#define MX_FORM_WORD 64
+void mx_form_word_after(const struct mx_form_match *match, size_t nth, char out[MX_FORM_WORD]);
+void mx_form_word_before(const struct mx_form_match *match, size_t nth, char out[MX_FORM_WORD]);
+const struct mx_form_item *mx_form_item_find(const struct mx_forms *forms, const char *list, const char *written);
+
+/* Writing (forms_say.c). Words are separated from what is there by a blank. */
+void mx_form_put(struct mx_text_points *out, const char *words);
+void mx_form_mark(struct mx_text_points *out, char mark); /* right after the last word */
+void mx_form_number(const struct mx_form_match *match, const char *rules, const char *digits,
+                    struct mx_text_points *out);
+void mx_form_digits_put(const struct mx_form_match *match, const char *digits, struct mx_text_points *out);
+void mx_form_spoken(const struct mx_form_match *match, const char *spoken, struct mx_text_points *out);
+
+extern const struct mx_forms mx_forms_english, mx_forms_persian;
+
+#endif
