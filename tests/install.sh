@@ -36,7 +36,7 @@ check "installs" install_it install
 cp check.out said
 check "tells the sizes of the voices" grep -q "^voice base.voice.safetensors: [0-9.]* MB$" said
 at=$root$prefix
-for file in bin/myxtts include/myxtts/pipeline.h include/myxtts/train.h include/myxtts/voice.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
+for file in bin/myxtts include/myxtts/ops/sound.h include/myxtts/pipeline.h include/myxtts/train.h include/myxtts/voice.h share/man/man1/myxtts.1 share/doc/myxtts/LICENSE share/doc/myxtts/README.fa.md \
     share/doc/myxtts/docs/en/index.md share/doc/myxtts/docs/fa/index.md share/doc/myxtts/configs/tiny.yaml \
     share/doc/myxtts/examples/two_devices.c share/doc/myxtts/examples/train_tiny.c share/doc/myxtts/examples/speak.c \
     share/doc/myxtts/python/myxtts/voice.py; do
@@ -84,7 +84,7 @@ if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
         - "$library/libmyxtts.so"
     check "its name has the version of the interface" bash -c 'readelf -d "$1" | grep -q "SONAME.*\[libmyxtts\.so\.[0-9]*\]"' - \
         "$library/libmyxtts.so"
-    for header in "$at"/include/myxtts/*.h; do printf '#include <myxtts/%s>\n' "${header##*/}"; done >headers.c
+    (cd "$at/include" && find myxtts -name '*.h') | sort | sed 's/.*/#include <&>/' >headers.c
     # shellcheck disable=SC2046
     check "the public headers compile together, without anything else" cc -std=c17 -Wall -Wextra -Werror -fsyntax-only headers.c \
         $(pkg-config --cflags myxtts)
@@ -99,7 +99,7 @@ if command -v cc >/dev/null && [ -e "$build/completion/myxtts" ]; then
         cc -std=c17 -fsyntax-only -aux-info declared headers.c $(pkg-config --cflags myxtts)
         {
             sed -n 's|^/\* [^ ]*include/myxtts/[^ ]* \*/ extern .*[ *]\(mx_[a-z0-9_]*\) (.*|\1|p' declared
-            sed -n 's/^extern const .*[ *]\(mx_[a-z0-9_]*\)\[\];$/\1/p' "$at"/include/myxtts/*.h
+            sed -n 's/^extern const .*[ *]\(mx_[a-z0-9_]*\)\[\];$/\1/p' "$at"/include/myxtts/*.h "$at"/include/myxtts/*/*.h
         } | sort -u >symbols.declared
         check "the list of symbols is what the headers declare (cmake/libmyxtts.map)" diff symbols.declared symbols.map
     fi

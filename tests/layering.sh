@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Checks the shape of src/ and fails with file:line for each breach:
+# Checks the shape of src/ and include/ and fails with file:line for each breach:
 #
 #   - a folder includes only itself, folders that stand before it in the flow, base/ and device/; base/ includes only
 #     base/, device/ only base/ and device/; includes are written from src/ on: "base/log.h"; the
-#     public headers (include/myxtts) as "myxtts/error.h", each counts for the folder that implements it;
+#     public headers (include/myxtts) as "myxtts/error.h", each counts for the folder that implements it, with the parts of
+#     one in a folder of its name (myxtts/ops/sound.h); a public header includes public headers only;
 #   - the vtable (device/backend.h) and the folders of the backends belong to device/ alone;
-#   - no file is longer than 700 lines;
+#   - no file is longer than 700 lines, and no folder has more than 35 files of its own;
 #   - no name of a backend is compared outside device/, and no code of a language anywhere: both have tables (struct
 #     mx_backend_status, struct mx_language);
 #   - only src/cli prints and exits: no printf, puts, perror, exit, abort … elsewhere, and the standard streams are named
@@ -31,7 +32,7 @@ homes='error=base device=device registry=device budget=device ops=device pipelin
 check()
 {
     local tree="$1"
-    (cd "$tree" && find src -name '*.[ch]' | sort | xargs awk -v homes="$homes" '
+    (cd "$tree" && find src include -name '*.[ch]' | sort | xargs awk -v homes="$homes" '
         BEGIN {
             count = split("text corpus demo features pipeline model vocoder train dist checkpoint speech align cut export serve observe doctor transcribe run cli", flow, " ")
             rank["base"] = 1
@@ -80,8 +81,12 @@ check()
         FNR == 1 {
             inside = 0
             split(FILENAME, path, "/")
+            public = path[1] == "include"
             own = path[2]
-            if (!(own in rank)) breach("src/" own " has no place in the flow (see rank in tests/layering.sh)")
+            if (public) {
+                sub(/[.]h$/, "", path[3])
+                own = home[path[3]]
+            } else if (!(own in rank)) breach("src/" own " has no place in the flow (see rank in tests/layering.sh)")
         }
 
         FNR == 701 { breach("file is longer than 700 lines") }
@@ -91,7 +96,8 @@ check()
             target = quoted[2]
             parts = split(target, piece, "/")
             other = piece[1]
-            if (other == "myxtts" && parts == 2) { # a public header counts for the folder that implements it
+            if (public && other != "myxtts") breach("a public header includes \"" target "\", which is not installed")
+            if (other == "myxtts" && parts >= 2) { # a public header counts for the folder that implements it
                 sub(/[.]h$/, "", piece[2])
                 other = home[piece[2]]
             }
@@ -101,7 +107,7 @@ check()
                 breach("\"" target "\" is not written from src/ on")
             } else if (rank[other] > rank[own]) {
                 breach(own "/ must not include " other "/, which stands after it")
-            } else if (own != "device" && (target == "device/backend.h" || (other == "device" && parts > 2))) {
+            } else if (own != "device" && (target == "device/backend.h" || (piece[1] == "device" && parts > 2))) {
                 breach("\"" target "\" belongs to device/ alone; callers use myxtts/device.h")
             }
         }
@@ -137,7 +143,7 @@ check_names()
         sub lines { my ($text) = @_; return "\n" x ($text =~ tr/\n//) }
 
         for my $file (@ARGV) {
-            my ($room) = $file =~ m{^src/(\w+)/} ? $1 : $home{$file =~ s{.*/(\w+)[.]h$}{$1}r};
+            my ($room) = $file =~ m{^src/(\w+)/} ? $1 : $home{$file =~ s{^include/myxtts/(\w+).*}{$1}r};
             my $header = $file =~ /[.]h$/;
             breach("$file:1", "no room implements it (see homes in tests/layering.sh)") if !defined $room;
             open my $in, "<", $file or die "$file: $!";
@@ -207,6 +213,13 @@ check_rooms()
     ')
 }
 
+# Prints the folders of the tree in folder $1 that are too full to be read as a list; fails if there are any.
+check_folders()
+{
+    (cd "$1" && find src include -type f | sed 's|/[^/]*$||' | sort | uniq -c |
+        awk '$1 > 35 { print $2 ": " $1 " files; more than 35 need subfolders"; bad = 1 } END { exit bad }')
+}
+
 # expect NAME TREE WANTED: check NAME must refuse the tree, in exactly these words.
 expect()
 {
@@ -228,7 +241,7 @@ check_the_check()
     local tree wanted
     tree="$(mktemp -d)"
     trap 'rm -rf "$tree"' RETURN
-    mkdir -p "$tree"/src/{base,device/cpu,model,train,cli,attic}
+    mkdir -p "$tree"/src/{base,device/cpu,model,train,cli,attic} "$tree/include/myxtts/ops"
     cat >"$tree/src/base/a.c" <<'C'
 /* printf("in a comment"); exit(1);
  * abort(); */
@@ -251,7 +264,13 @@ C
     printf 'void f(void) { _exit(3); }\nvoid g(void) { exit(3); }\n' >"$tree/src/base/processor.c"
     awk 'BEGIN { for (i = 0; i < 702; i++) print "" }' >"$tree/src/model/long.c"
     awk 'BEGIN { for (i = 0; i < 700; i++) print "" }' >"$tree/src/model/full.c"
-    wanted='src/attic/x.c:1: src/attic has no place in the flow (see rank in tests/layering.sh)
+    awk 'BEGIN { for (i = 0; i < 701; i++) print "" }' >"$tree/include/myxtts/ops/long.h"
+    printf '#include "myxtts/error.h"\n#include "myxtts/pipeline.h"\n#include "base/a.h"\n' >"$tree/include/myxtts/ops.h"
+    printf '#include "myxtts/ops/long.h"\n#include "myxtts/voice.h"\n' >"$tree/src/model/p.c"
+    wanted='include/myxtts/ops.h:2: device/ must not include pipeline/, which stands after it
+include/myxtts/ops.h:3: a public header includes "base/a.h", which is not installed
+include/myxtts/ops/long.h:701: file is longer than 700 lines
+src/attic/x.c:1: src/attic has no place in the flow (see rank in tests/layering.sh)
 src/attic/x.c:1: mx_isa_list.h belongs to src/device/cpu
 src/base/a.c:4: base/ must not include device/, which stands after it
 src/base/a.c:6: printf() outside src/cli
@@ -262,6 +281,7 @@ src/device/d.c:2: device/ must not include model/, which stands after it
 src/model/long.c:701: file is longer than 700 lines
 src/model/m.c:1: model/ must not include train/, which stands after it
 src/model/m.c:3: "device/backend.h" belongs to device/ alone; callers use myxtts/device.h
+src/model/p.c:2: model/ must not include speech/, which stands after it
 src/train/n.c:1: a backend is told by its name; ask its struct mx_backend_status
 src/train/n.c:2: a language is told by its code; ask its struct mx_language
 src/train/t.c:2: "t.h" is not written from src/ on
@@ -333,9 +353,20 @@ src/ROOMS.md: run/ has no paragraph that says what belongs there'
     expect check_rooms "$tree" 'src/ROOMS.md: is missing'
 }
 
+check_the_folders()
+{
+    local tree
+    tree="$(mktemp -d)"
+    trap 'rm -rf "$tree"' RETURN
+    mkdir -p "$tree"/{src/{base/net,text},include/myxtts}
+    touch "$tree"/src/base/a{1..20}.c "$tree"/src/base/net/b{1..20}.c "$tree"/src/text/c{1..35}.c "$tree"/include/myxtts/d{1..36}.h
+    expect check_folders "$tree" 'include/myxtts: 36 files; more than 35 need subfolders'
+}
+
 check_the_check
 check_the_names
 check_the_rooms
+check_the_folders
 failed=0
-for name in check check_names check_rooms; do "$name" "$root" || failed=1; done
+for name in check check_names check_rooms check_folders; do "$name" "$root" || failed=1; done
 exit "$failed"

@@ -38,7 +38,7 @@ check()
         }
 
         # Operations are made by a list (include/myxtts/ops.h); their structs of arguments are not.
-        for my $file (glob "include/myxtts/*.h") {
+        for my $file (glob "include/myxtts/ops/*.h") {
             open(my $in, "<", $file) or die "$file: $!";
             while (<$in>) {
                 next if !/^struct (mx_\w+)_args\b/ || exists $text{$1};
