@@ -70,8 +70,8 @@ struct training {
     int count;
     bool counting;
     char thread[96];     /* of the dashboard, in /proc */
-    double core_waits_s; /* in all turns: threads ready to work, without a core … */
-    double turns_s;      /* … while they lasted so long */
+    double core_waits_s; /* in all turns: time of threads that were ready to work, without a core */
+    double turns_s;      /* length of these turns */
 };
 
 /* What each client got, in bytes, shared with their process. */

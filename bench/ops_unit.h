@@ -15,9 +15,9 @@
 #include "openblas.h"
 #include "peak.h"
 
-#define ROWS        4000               /* packed rows of a batch … */
-#define SEQUENCES   8                  /* … of so many sequences … */
-#define LENGTH      (ROWS / SEQUENCES) /* … of this length */
+#define ROWS        4000               /* packed rows of a batch */
+#define SEQUENCES   8                  /* in this number of sequences */
+#define LENGTH      (ROWS / SEQUENCES) /* each of this length */
 #define BUFFERS_MAX 32
 #define CORES_MAX   2
 

@@ -139,8 +139,9 @@ static void test_limit(void **state)
     assert_int_equal(mx_budget_charge(budget, "scratch", UINT64_MAX, false), MX_ERR_BUDGET);
     assert_int_equal(mx_budget_charge(budget, "scratch", 300, false), 0); /* exactly */
     assert_int_equal(mx_budget_charge(budget, "more", 1, false), MX_ERR_BUDGET);
-    assert_int_equal(mx_budget_charge(budget, "host", 5000, true), 0); /* host memory has no limit here … */
-    assert_int_equal(mx_budget_charge(budget, "host", UINT64_MAX, true), MX_ERR_NO_MEMORY); /* … but the absurd */
+    assert_int_equal(mx_budget_charge(budget, "host", 5000, true), 0); /* host memory has no limit here */
+    assert_int_equal(mx_budget_charge(budget, "host", UINT64_MAX, true),
+                     MX_ERR_NO_MEMORY); /* except for absurd sizes */
     mx_budget_stats(budget, &stats);
     assert_int_equal(stats.refused_count, 4);
     assert_int_equal(stats.owner_count, 4); /* a refusal opens no account */

@@ -26,8 +26,8 @@
 #include "support/voice_rig.h"
 
 #define STEPS     10
-#define ALLOWED   1e-3   /* of a loss … */
-#define HALF      0x1p-7 /* … and with bf16 numbers, where each factor is rounded by 2^-9, several in line */
+#define ALLOWED   1e-3   /* of a loss */
+#define HALF      0x1p-7 /* the same with bf16 numbers, where several factors in a row are each rounded by 2^-9 */
 #define RATE      1e-3
 #define HALF_RATE 1e-4 /* which keeps the weights near: test_cuda_train compares longer ways state by state */
 #define SHARES    "0:0.5,3:0,5:0.45"

@@ -16,13 +16,13 @@
 #include "support/rounding.h"
 #include "support/vocoder_rig.h"
 
-#define STATES      5 /* of a run of the CPU, in which CUDA must find the same … */
-#define STATE_STEPS 4 /* … so many steps apart */
+#define STATES      5 /* of a run of the CPU, in which CUDA must find the same */
+#define STATE_STEPS 4 /* steps from one state to the next */
 #define FEW_STEPS   3
 #define UTTERANCES  4
 #define RATE        2e-3f
-#define SHARPNESS   0.01 /* of a loss or a gradient: what most comparisons must be able to see … */
-#define COARSE      0.25 /* … and where bf16 numbers are multiplied, which have 8 bits */
+#define SHARPNESS   0.01 /* of a loss or a gradient: what most comparisons must be able to detect */
+#define COARSE      0.25 /* the same where bf16 numbers are multiplied, which have 8 bits */
 
 /* A small model on a device, which the rig closes. */
 static void runner_open(struct rig *rig, struct op_cpu opened, bool mixed)

@@ -142,9 +142,9 @@ static void test_same_text(void **state)
 {
     struct clinic *const clinic = *state;
     struct mx_doctor_findings findings;
-    for (uint32_t i = 0; i < 2; i++) { /* twice is no harm … */
+    for (uint32_t i = 0; i < 2; i++) { /* twice is no harm */
         memcpy(clinic->symbols[2 + i], clinic->symbols[1], sizeof clinic->symbols[1]);
-        clinic->utterances[3].speaker = 1; /* … and another may say the same */
+        clinic->utterances[3].speaker = 1; /* and another speaker may say the same */
     }
     judge(clinic, &findings);
     assert_int_equal(findings.count, 0);

@@ -170,7 +170,7 @@ static void reading(void **state)
         {{8, heard, else_heard, 3, 8, 3}, {0, 7, 6, 2, 7, 1}, {0, 0, 2, 3, 4, 5}, 6, 6},
         {{8, heard, else_heard, 3, 4, 6}, {0, 7, 6, 3, 2, 5, 1}, {0, 0, 2, 3, 4, 5, 5}, 6, 7},
         {{8, heard, else_heard}, {0, 7, 6, 1}, {0, 0, 2, 2}, 3, 4},
-        /* … and the one behind it is for another word */
+        /* and the next one is for another word */
         {{heard, else_heard, 3, 8, 3, 6}, {0, 6, 2, 7, 2, 5, 1}, {0, 1, 2, 3, 4, 5, 5}, 6, 7},
         /* The article joins; another word does not */
         {{8, join, 3, article, 6, 3, 6}, {0, 7, 5, 2, 5, 1}, {0, 0, 4, 5, 6, 6}, 7, 6},

@@ -139,10 +139,10 @@ static void test_stalled_recording(void **state)
     while (!atomic_load(&stall.there)) sched_yield();
     rig.options.work.describe(rig.options.work.context, 0, what, sizeof what);
     assert_non_null(strstr(what, "row-"));
-    atomic_store(&stop, true); /* whoever waits can be called off … */
+    atomic_store(&stop, true); /* a waiting caller can be interrupted, */
     assert_int_equal(mx_pipeline_take(pipeline, rig.stream, &batch), MX_ERR_INTERRUPTED);
     atomic_store(&stop, false);
-    atomic_store(&stall.gone, true); /* … and nothing is lost by it */
+    atomic_store(&stall.gone, true); /* and nothing is lost by that */
     assert_int_equal(mx_pipeline_take(pipeline, rig.stream, &batch), 0);
     assert_int_equal(batch.number, 2);
     mx_pipeline_destroy(pipeline);

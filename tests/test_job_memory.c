@@ -38,10 +38,10 @@ struct given {
     int64_t batch, accum;      /* 0: 4, 1 */
     int64_t buffer;            /* 0: 3 */
     const char *more[4];       /* settings besides */
-    struct mx_job_needs needs; /* answers: what is needed … */
+    struct mx_job_needs needs; /* answers: what is needed */
     uint64_t data_peak, model_peak;
-    bool planned;                   /* … whether that fits … */
-    char hint[MX_ERROR_HINT_BYTES]; /* … and if not, what would */
+    bool planned;                   /* whether that fits */
+    char hint[MX_ERROR_HINT_BYTES]; /* what would fit, if that does not */
     char message[512];
 };
 

@@ -49,8 +49,8 @@ static void load(struct rig *rig, const struct mx_model_config *config, float no
 
 /* ---- learning ---- */
 
-#define STATES      5 /* of a run in fp32 that mixed precision is compared in … */
-#define STATE_STEPS 6 /* … so many steps apart */
+#define STATES      5 /* of a run in fp32 that mixed precision is compared in */
+#define STATE_STEPS 6 /* steps from one state to the next */
 #define STEPS       (STATES * STATE_STEPS)
 #define WARM_UP     10  /* steps: Adam's first ones are as long for a gradient that is nothing but rounding */
 #define SHARPNESS   0.5 /* of a loss or a gradient, which most comparisons must be able to see: bf16 has 8 bits */

@@ -19,8 +19,8 @@
 #include "support/opencl.h"
 #include "support/rounding.h"
 
-#define STATES      6 /* of a run in which both backends are compared … */
-#define STATE_STEPS 4 /* … so many steps of the CPU apart */
+#define STATES      6 /* of a run in which both backends are compared */
+#define STATE_STEPS 4 /* steps of the CPU from one state to the next */
 #define RATE_SMALL  2e-3f
 #define RATE_TINY   2e-4f
 #define DROPOUT     0.1f

@@ -15,8 +15,8 @@
 #include "speech/split.h"
 
 #define BYTES     65536
-#define LOOKS     16                                /* at each byte, at most … */
-#define TOGETHER  (4 * MX_SERVICE_SENTENCE_LONGEST) /* … and for one sentence */
+#define LOOKS     16                                /* maximum at each byte */
+#define TOGETHER  (4 * MX_SERVICE_SENTENCE_LONGEST) /* maximum for one sentence */
 #define SENTENCES (BYTES + 1)
 
 /* ---- what a sentence is ---- */

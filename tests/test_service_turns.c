@@ -63,9 +63,9 @@ static void test_short_text_beside_long_ones(void **state)
     job_add(&rig);
     assert_int_equal(mx_service_new_count(&rig.service), 1);
     assert_int_equal(turn(&rig, MX_SERVICE_RESTING), 32);
-    for (int i = 1; i < 32; i++) assert_int_equal(turn(&rig, MX_SERVICE_RESTING), i); /* then as before … */
+    for (int i = 1; i < 32; i++) assert_int_equal(turn(&rig, MX_SERVICE_RESTING), i); /* then as before */
     assert_int_equal(turn(&rig, MX_SERVICE_RESTING), 0);
-    assert_int_equal(turn(&rig, MX_SERVICE_RESTING), 32); /* … with the new one behind them */
+    assert_int_equal(turn(&rig, MX_SERVICE_RESTING), 32); /* and the new one comes after them */
     assert_int_equal(turn(&rig, MX_SERVICE_NEW), -1);
 }
 

@@ -134,8 +134,8 @@ static void test_balance_makes_both_end_together(void **state)
     assert_true(mx_share_balance(&meter, 0.245, 0.75) == 0.245); /* always */
     meter = (struct mx_share_meter){0};
     for (int i = 0; i < 16; i++) mx_share_meter_add(&meter, i % 2 ? 1000 : 1400, 100, i % 4 < 2 ? 1000 : 1300, 100, 1);
-    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.5); /* 0.509, which steps that vary so much do not show … */
-    assert_true(mx_share_balance(&meter, 0.4, 0.75) == 0.509); /* … but it is not 0.4 */
+    assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.5);   /* steps that vary this much cannot show 0.509 */
+    assert_true(mx_share_balance(&meter, 0.4, 0.75) == 0.509); /* but they show that it is not 0.4 */
     meter = (struct mx_share_meter){0};
     mx_share_meter_add(&meter, 9000, 100, 1000, 100, 9000);
     assert_true(mx_share_balance(&meter, 0.5, 0.75) == 0.75);

@@ -285,7 +285,7 @@ static void same_in_any_company(void **state)
         assert_int_equal(own[1], offsets[v + 1] - offsets[v]);
         assert_memory_equal(alone, together + offsets[v], (size_t)own[1] * sizeof *alone);
     }
-    /* … nor of the number of workers: a device of one core. */
+    /* The number of workers does not matter either: a device of one core. */
     struct fixture narrow = {0};
     assert_int_equal(op_cpu_open(&narrow.cpu, op_cpu_cores(), 0), 0);
     assert_int_equal(mx_stream_create(narrow.cpu.device, "test", &narrow.stream), 0);

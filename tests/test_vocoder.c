@@ -499,8 +499,8 @@ static void no_step_allocates(void **state)
 
 /* ---- other arithmetic ---- */
 
-#define STATES      4 /* of a run on the CPU in fp32 in which both are compared … */
-#define STATE_STEPS 5 /* … so many steps apart */
+#define STATES      4 /* of a run on the CPU in fp32 in which both are compared */
+#define STATE_STEPS 5 /* steps from one state to the next */
 
 /* In the same states both find the same losses and gradients, within what rounding does there. */
 static void follow(struct vocoder_rig *here, struct vocoder_rig *there, double share, double sharpness)

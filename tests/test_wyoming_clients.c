@@ -123,19 +123,19 @@ static void test_vanishing(void **state)
     wyoming_service_open(&rig, 64, 65536);
     wyoming_rig_open(&rig, NULL);
     char *const text = wyoming_repeat("{\"type\":\"synthesize\",\"data\":{\"text\":\"", "Hello there. ", 40, "\"}}\n");
-    /* After its first sound, … */
+    /* The client disconnects after its first sound, */
     int s = wyoming_call(&rig);
     wyoming_say(s, text);
     wyoming_hear_type(s, &h, "audio-start");
     wyoming_heard_free(&h);
     close(s);
     wyoming_wait_idle(&rig, 1);
-    /* … while text is still expected, … */
+    /* while text is still expected, */
     s = wyoming_call(&rig);
     wyoming_say(s, "{\"type\":\"synthesize-start\"}\n{\"type\":\"synthesize-chunk\",\"data\":{\"text\":\"Hel\"}}\n");
     close(s);
     wyoming_wait_idle(&rig, 2);
-    /* … and in the middle of an event. */
+    /* and in the middle of an event. */
     s = wyoming_call(&rig);
     wyoming_say(s, "{\"type\":\"synthesize\",\"data_length\":100}\n{\"te");
     close(s);

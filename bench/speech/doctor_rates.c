@@ -47,8 +47,8 @@ struct bench {
     const struct mx_manifest *manifest;
     struct mx_audio_reader *reader;
     const char *folder;
-    enum damage *damages; /* [utterances] … */
-    const char **texts;   /* … and their texts, which may be those of other rows */
+    enum damage *damages; /* [utterances] */
+    const char **texts;   /* [utterances]; may be those of other rows */
     FILE *list;
     uint32_t round;
     struct tally tallies[DAMAGES]; /* of all rounds, as the rest */

@@ -23,8 +23,8 @@
 #include "speech/reference_check.h"
 #include "speech/voice_internal.h"
 
-#define EACH        24  /* recordings of each speaker … */
-#define SECONDS     1.5 /* … of at least this length */
+#define EACH        24  /* recordings of each speaker */
+#define SECONDS     1.5 /* minimum length of each */
 #define SPEAKERS    64
 #define TRIALS      600
 #define SECONDS_MAX 20

@@ -42,7 +42,7 @@ struct mx_device_caps {
     bool peer_copy;     /* direct copies to other devices of the same backend may exist, see mx_device_can_peer */
     bool pinned_host;   /* page-locked host memory makes copies faster */
     bool bf16_multiply; /* matrix multiply takes bf16 operands */
-    bool bf16_fast;     /* … and is faster with them than with fp32; otherwise they only save memory */
+    bool bf16_fast;     /* it is also faster with them than with fp32; otherwise they only save memory */
     bool event_times;   /* events carry device time stamps; otherwise host time at completion */
     bool graphs;        /* work can be recorded and launched as a whole, see mx_graph_begin */
 };

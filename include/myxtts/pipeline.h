@@ -89,8 +89,9 @@ struct mx_pipeline_options {
     int32_t held;    /* most batches that the caller holds at a time; ≥ 1, less than the size of the last ring */
     bool sequential; /* no overlap: mx_pipeline_take runs all stages one after another, in its own thread, after the
                         work that the caller submitted before is done */
-    bool auto_tune;  /* pipeline/tune.h decides about workers and depths, from the first steps on … */
-    bool loaded_given, prepared_given; /* … but not about this depth: all of it is used from the first batch on */
+    bool auto_tune;  /* pipeline/tune.h decides about workers and depths, from the first steps on */
+    bool loaded_given,
+        prepared_given;   /* auto-tuning leaves this depth alone: all of it is used from the first batch on */
     double start_delay;   /* seconds that the first take waits before it reports what is missing and keeps waiting;
                              0: stall_seconds */
     double stall_seconds; /* the same for later takes, and the interval between reports; 0: 10 s */
@@ -195,8 +196,8 @@ struct mx_pipeline_stats {
                                     device: of that device */
     uint64_t model_busy_ns;      /* of the model device. On one device the same as data_busy_ns */
     uint64_t shared_ns;          /* time in which the data device trained; part of data_busy_ns */
-    uint64_t transfer_ns;        /* time in which a transfer was running … */
-    uint64_t transfer_hidden_ns; /* … and training, too */
+    uint64_t transfer_ns;        /* time in which a transfer was running */
+    uint64_t transfer_hidden_ns; /* the part of it in which training was running, too */
     uint64_t stage_overlap_ns;   /* time in which training and any other stage were running together */
 };
 

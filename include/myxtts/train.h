@@ -67,8 +67,8 @@ struct mx_train_report {
     double loss;               /* the weighted sum of all losses; metrics.jsonl has each */
     double learning_rate;      /* of this step */
     double grad_norm;          /* before clipping */
-    int64_t utterances;        /* that were trained on … */
-    int64_t frames;            /* … and their mel frames */
+    int64_t utterances;        /* that were trained on */
+    int64_t frames;            /* mel frames that were trained on */
     bool skipped;              /* loss or gradient was not finite: the weights are as they were */
     uint64_t step_ns, wait_ns; /* the whole step; the part in which it waited for data */
 };

@@ -34,7 +34,7 @@ struct mx_log_options {
 
 /* NULL: back to the defaults. Closes open files. On failure everything stays as it was. */
 int mx_log_configure(const struct mx_log_options *options);
-/* From now on, messages of level INFO and above are also held in memory, for a file whose path is not known yet … */
+/* From now on, messages of level INFO and above are also held in memory, for a file whose path is not known yet. */
 int mx_log_hold(void);
 /* Names the file after mx_log_hold: the held messages are appended to it, then all later ones. A symbolic link is refused. */
 int mx_log_keep(const char *path);

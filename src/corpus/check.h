@@ -91,8 +91,8 @@ struct mx_check_report {
     uint32_t reasons[MX_REJECT_COUNT];
     struct mx_check_reject *rejects;
     uint32_t training, validation; /* good rows of each */
-    double seconds;                /* good recordings, as they are … */
-    double seconds_used;           /* … and trimmed */
+    double seconds;                /* of good recordings, untrimmed */
+    double seconds_used;           /* of good recordings, trimmed */
     struct mx_histogram durations; /* good rows, seconds trimmed */
     struct mx_histogram lengths;   /* good rows, characters of the normalised text without blanks */
     struct mx_check_speaker *speakers;

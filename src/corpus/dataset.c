@@ -471,7 +471,7 @@ bool mx_dataset_left_out(const struct mx_dataset *dataset, uint32_t *row, const 
         (*row)++;
         return true;
     }
-    /* Behind the rows come the lines of the manifest that did not become one. */
+    /* The lines of the manifest that did not become rows follow the rows. */
     for (; manifest != NULL && *row - rows < manifest->problem_count; (*row)++) {
         const struct mx_manifest_problem *const problem = &manifest->problems[*row - rows];
         if (problem->reject == MX_REJECT_NONE) continue;

@@ -18,7 +18,7 @@
  * cache that cannot be written (full disk, another program has it open) causes a warning and does not end training.
  *
  * Validation rows may come from elsewhere (`manifest.validation`). Two folders are one manifest; if one of the two is a
- * packed file, the rows of validation stand behind those of training, and a folder of them has no cache: they are decoded
+ * packed file, the rows of validation follow those of training, and a folder of them has no cache: they are decoded
  * at each evaluation (dataset_held.c).
  *
  * Memory: a dataset owns its list and its names. A reader belongs to one thread at a time and owns what it returned
@@ -108,7 +108,7 @@ const char *mx_dataset_recipe(const struct mx_dataset *dataset);
 const char *mx_dataset_recipe_hash(const struct mx_dataset *dataset);
 /* A hash of the list: ids, lengths, speakers, languages, split. Equal means the same order of training. */
 uint64_t mx_dataset_fingerprint(const struct mx_dataset *dataset);
-/* Hashes of the data behind the list. For a folder: its texts and speakers, size and time of each recording, and how
+/* Hashes of the data that the list refers to. For a folder: its texts and speakers, size and time of each recording, and how
  * recordings and texts become numbers. For a packed file the first two are the same hash, over the contents of all
  * records. */
 struct mx_dataset_prints {

@@ -4,8 +4,8 @@
  * are one manifest with two sources.)
  *
  * The dataset of the validation rows, `held`, is opened for itself and joined to that of training: its utterances stand
- * behind those of training, its symbols and languages are added behind those of the vocabulary, its speakers are found
- * by name or added behind the others. What is here adds the second one wherever the functions of dataset.h answer for
+* after those of training, its symbols and languages are appended to the vocabulary, and its speakers are found
+ * by name or appended. What is here adds the second one wherever the functions of dataset.h answer for
  * both.
  *
  * Memory: the dataset of training owns the other one and the map of speakers.

@@ -18,8 +18,8 @@ struct mx_dataset {
     /* Of rows for validation that come from elsewhere (dataset_held.c); NULL: there are none. All other members are
      * those of training alone, but the vocabulary is of both. */
     struct mx_dataset *held;
-    uint32_t *held_speakers; /* numbers of its speakers → numbers of both … */
-    const char **held_new;   /* … and the names of those that training does not have */
+    uint32_t *held_speakers; /* numbers of its speakers → numbers of both */
+    const char **held_new;   /* names of the speakers that training does not have */
     uint32_t held_new_count;
     struct mx_vocabulary *vocabulary;
     int rate; /* Hz */

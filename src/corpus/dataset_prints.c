@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The hashes that distinguish datasets: of the list, of the data behind it, and of what was really read; see dataset.h.
+ * The hashes that distinguish datasets: of the list, of the data it refers to, and of what was really read; see dataset.h.
  * The dataset owns the table of contents.
  */
 #include <string.h>

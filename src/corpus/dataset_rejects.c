@@ -158,8 +158,8 @@ static void sources_name(const struct mx_dataset *dataset, struct mx_manifest *o
 /* What a list is made of. */
 struct reject_list {
     struct mx_check_report report; /* its manifest and rejected rows */
-    struct mx_manifest named;      /* in place of a manifest, of a packed file … */
-    cJSON *root;                   /* … which owns the names */
+    struct mx_manifest named;      /* of a packed file, in place of a manifest */
+    cJSON *root;                   /* owns the names in `named` */
 };
 
 /* Rows that were loaded, then lines of the manifest that did not become one; without those of rows from elsewhere. */

@@ -22,7 +22,7 @@
 
 /* ---- the list ---- */
 
-/* Ends the field at *at with a zero and returns it; *at is behind it. */
+/* Ends the field at *at with a zero and returns it; *at is then after it. */
 static char *field_take(char **at, char end)
 {
     char *const field = *at, *const stop = strchr(field, end);

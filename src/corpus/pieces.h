@@ -29,8 +29,8 @@
 
 struct mx_piece {
     uint64_t row;     /* the key of a row */
-    const char *file; /* below the folder; "": the row could not be cut … */
-    const char *text; /* … and this is why */
+    const char *file; /* below the folder; "": the row could not be cut */
+    const char *text; /* of the piece; without a file, the reason */
 };
 
 struct mx_pieces {

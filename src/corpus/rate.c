@@ -9,8 +9,8 @@
 #include "base/robust.h"
 
 #define DEVIATIONS 6.0 /* of a normal distribution, either way */
-#define FACTOR     3.5 /* the range is at least so wide, either way … */
-#define FACTOR_MAX 6.0 /* … and at most */
+#define FACTOR     3.5 /* the range is at least this wide, either way */
+#define FACTOR_MAX 6.0 /* and at most this wide */
 #define STEP       1.1
 /* Whatever is learned stays within these. */
 #define LEAST_EVER 0.25

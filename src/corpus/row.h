@@ -37,8 +37,8 @@ struct mx_row_options {
     enum mx_tokens_mode tokens;
     bool sounds;                            /* rows have no texts: see pack_spec.h */
     struct mx_rate rate;                    /* plausible range, learned from the whole corpus (mx_row_rate) */
-    const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed. It also says how texts are read … */
-    const struct mx_lexicon *lexicon;       /* … without it this does, by the newest rules; NULL: none; borrowed */
+    const struct mx_vocabulary *vocabulary; /* NULL: see above; borrowed. It also says how texts are read */
+    const struct mx_lexicon *lexicon; /* used if there is no vocabulary, by the newest rules; NULL: none; borrowed */
 };
 
 #define MX_ROW_OPTIONS_DEFAULT                                                                                         \

@@ -410,7 +410,7 @@ struct mx_device *mx_stream_device(const struct mx_stream *stream)
     return stream == NULL ? NULL : stream->device;
 }
 
-/* A failed stream still takes waits and records: its events complete, and not before what they stand behind. */
+/* A failed stream still takes waits and records: its events complete, but not before the work they wait for. */
 int mx_stream_wait(struct mx_stream *stream, struct mx_event *event)
 {
     MX_NEED(stream, "a stream");

@@ -106,7 +106,7 @@ static int copy_staged(struct mx_stream *stream, struct mx_device *other, struct
     int rc = 0;
     pthread_mutex_lock(&other->staging_lock);
     MX_TRY(staging_prepare(other));
-    MX_TRY(mx_stream_sync(stream)); /* the copy stands behind the work that `stream` has already */
+    MX_TRY(mx_stream_sync(stream)); /* the copy must follow the work that `stream` has already */
     const bool up = to.buffer->device == stream->device;
     struct mx_stream *const source = up ? other->staging_stream : stream;
     struct mx_stream *const target = up ? stream : other->staging_stream;

@@ -82,8 +82,8 @@ static struct mx_onnx_value faded_add(struct mx_onnx *o, const struct mx_recipe 
     const struct mx_onnx_value before = mx_onnx_input(&body, "fade_sum", MX_ONNX_FLOAT, shape, 2);
     const struct mx_onnx_value term = mx_onnx_input(&body, "fade_term", MX_ONNX_INT64, NULL, 0);
     const struct mx_onnx_value one = mx_onnx_int(&body, 1);
-    const struct mx_onnx_value behind = mx_export_cast(&body, MX_ONNX(&body, "Add", term, one), MX_ONNX_FLOAT);
-    const struct mx_onnx_value k = MX_ONNX(&body, "Add", full, behind);
+    const struct mx_onnx_value after = mx_export_cast(&body, MX_ONNX(&body, "Add", term, one), MX_ONNX_FLOAT);
+    const struct mx_onnx_value k = MX_ONNX(&body, "Add", full, after);
     const struct mx_onnx_value left =
         MX_ONNX(&body, "Sub", mx_onnx_real(&body, limit_hz), MX_ONNX(&body, "Mul", k, hz));
     const struct mx_onnx_value weight =

@@ -207,11 +207,11 @@ const struct mx_parameter *mx_parameters_at(const struct mx_parameters *table, i
 
 int64_t mx_parameters_mark(const struct mx_parameters *table, int64_t at)
 {
-    bool behind = false;
+    bool found = false;
     for (int i = 0; i < table->count; i++) {
         const struct mx_parameter *const p = &table->entries[i];
-        behind = behind || p->at == at;
-        if (behind && p->decay && !p->frozen) return p->at;
+        found = found || p->at == at;
+        if (found && p->decay && !p->frozen) return p->at;
     }
     return table->decayed;
 }

@@ -18,7 +18,7 @@
  * [taps · in, out]) it adds the product of two narrow matrices, W + A·B, with A [in, rank] and B [rank, out], which are
  * parameters of their own, after W in the table. B begins with 0, so at first nothing is added. See model/adapter.h.
  *
- * Behind the gradients lies a place for those that an operation always computes (of layer norms and of convolutions by
+ * After the gradients there is room for those that an operation always computes (of layer norms and of convolutions by
  * column) when their parameters are frozen: `discard` floats that nobody reads.
  *
  * The initial value of a parameter depends only on the seed and the parameter's name, so adding a parameter or more

@@ -60,7 +60,7 @@ struct mx_tune {
     int32_t round;
     bool settled; /* the first rounds are over, or had nothing to change */
     /* its own: */
-    int32_t before_workers; /* the last change, if `raised` … */
+    int32_t before_workers; /* the last change, if `raised` */
     double before_period_ns;
     double batches;      /* batches trained on since */
     bool raised, behind; /* process waited for loading in the last round, too */

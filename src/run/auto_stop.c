@@ -22,8 +22,8 @@
 #include "run/state.h"
 
 #define GAIN          0.005 /* of the value: a smaller one may be chance */
-#define PATIENCE      4     /* evaluations at least … */
-#define PATIENCE_PART 3     /* … and this part of the steps so far */
+#define PATIENCE      4     /* minimum number of evaluations without gain */
+#define PATIENCE_PART 3     /* and they must span at least 1/3 of the steps so far */
 #define STRETCH_PART  4     /* the last stretch is this part of the steps before it: a fifth of the run */
 #define STEPS_MOST    20000 /* where nobody says how many */
 

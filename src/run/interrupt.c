@@ -13,8 +13,8 @@
 
 static atomic_bool stop;
 static _Atomic uint64_t first_ns;
-static bool deferred;                /* mx_interrupt_pipe_defer was called, and … */
-static struct sigaction pipe_before; /* … this was the action before */
+static bool deferred;                /* mx_interrupt_pipe_defer was called */
+static struct sigaction pipe_before; /* the action for SIGPIPE before that */
 static const int signals[MX_INTERRUPTS] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 static void on_signal(int number)

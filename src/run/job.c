@@ -188,7 +188,7 @@ static int lexicon_take(struct mx_job *job)
     }
     MX_TRY(rc);
     if (job->vocabulary == NULL) goto out;
-    /* The run has the words of the file and, behind them, those of the network that it began with. */
+    /* The run has the words of the file, followed by those of the network that it began with. */
     const struct mx_lexicon *const kept = mx_vocabulary_reading(job->vocabulary)->lexicon;
     if (resumed) MX_TRY(mx_lexicon_merge(kept, job->lexicon, &merged));
     if (resumed && !mx_lexicon_same(merged, kept))

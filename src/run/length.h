@@ -22,12 +22,12 @@ bool mx_job_length_done(const struct mx_job *job);
 /* ---- auto_stop.c ---- */
 /* Where `training.auto_stop` is (auto_stop.c). */
 struct mx_auto_stop {
-    bool known;   /* there was an evaluation … */
-    double value; /* … and this is the last one that was clearly better than those before: its distance in dB … */
-    bool lacks;   /* … or its loss, because texts would have become too long to be spoken … */
-    int64_t step; /* … from this step */
-    int64_t from; /* the learning rate falls since this step, because nothing was gained any more; 0: not yet … */
-    int64_t end;  /* … and this is the last step */
+    bool known;   /* there was an evaluation */
+    double value; /* result of the last evaluation that was clearly better than those before: distance in dB */
+    bool lacks;   /* `value` is its loss, because texts would have become too long to be spoken */
+    int64_t step; /* the step of that evaluation */
+    int64_t from; /* the learning rate falls since this step, because nothing was gained any more; 0: not yet */
+    int64_t end;  /* the last step, if `from` is set */
 };
 
 /* The most steps of a run that ends by itself; a resumed one continues where it was. Needs the plan. MX_ERR_USAGE
@@ -47,8 +47,8 @@ void mx_job_auto_tell(const struct mx_job *job); /* says so, or that the steps w
 /* ---- time_limit.c ---- */
 /* Where the run ends because of `training.max_minutes` (time_limit.c). */
 struct mx_job_limit {
-    int64_t from; /* the learning rate falls since this step; 0: not yet, or the planned steps fit into the time … */
-    int64_t end;  /* … and this is the last step */
+    int64_t from;   /* the learning rate falls since this step; 0: not yet, or the planned steps fit into the time */
+    int64_t end;    /* the last step, if `from` is set */
     double minutes; /* the limit that both follow from */
     bool estimated; /* in this start */
 };

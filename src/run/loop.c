@@ -87,8 +87,8 @@ struct loop {
     struct mx_interrupt interrupt;
     struct mx_job_times times;
     struct mx_trainer_report report; /* of the newest step */
-    bool best;                       /* its evaluation is the best so far … */
-    struct mx_job_best before;       /* … and this was the best before it */
+    bool best;                       /* its evaluation is the best so far */
+    struct mx_job_best before;       /* the best evaluation before it */
     bool saved;                      /* the state of now is on the disk */
     /* What ends it before its last step. */
     bool enough;  /* nothing better came for too long */

@@ -21,8 +21,8 @@
 
 struct mx_train {
     struct mx_job job;
-    bool best_unsaved;         /* the last evaluation was the best, and there is no checkpoint of it yet; … */
-    struct mx_job_best before; /* … then this was the best before it */
+    bool best_unsaved;         /* the last evaluation was the best, and there is no checkpoint of it yet */
+    struct mx_job_best before; /* the best evaluation before it, if best_unsaved */
     bool failed;               /* the last step or evaluation */
 };
 

@@ -24,8 +24,8 @@ struct mx_http_client {
     bool refused;            /* above a limit: it is told so, and closed */
     bool displaced;          /* closed for a new connection; its thread has not noticed yet */
     bool busy;               /* a request has begun and is not answered completely */
-    bool asked;              /* … and all of it is there: otherwise the connection is idle … */
-    uint64_t idle_ns;        /* … since then */
+    bool asked;              /* all of the request is there; otherwise the connection is idle */
+    uint64_t idle_ns;        /* idle since then */
     int socket;              /* -1: unknown */
     uint64_t due_ns;         /* when the client must have done something; 0: it is the server's turn */
     struct in6_addr network; /* where it comes from: an IPv4 address, or 64 bits of an IPv6 address */

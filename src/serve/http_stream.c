@@ -40,7 +40,7 @@ struct mx_http_stream {
     bool ended; /* the bytes above are the last ones */
     bool gone;  /* the client has left */
     bool failed;
-    bool limited;      /* … because of a limit: the problem of the request says which */
+    bool limited;      /* it failed because of a limit, which the problem of the request names */
     size_t whole_room; /* of an answer that is sent whole; it counts in `whole` of the server */
 };
 

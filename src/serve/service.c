@@ -60,7 +60,7 @@ static bool id_taken(const struct mx_service *s, size_t before, const char *id)
     return false;
 }
 
-/* The name of the voice, with '-' for everything that is not fit for an address or a shell; with a number behind it
+/* The name of the voice, with '-' for everything that is not fit for an address or a shell; with a number appended
  * where another voice has it already. */
 static int id_make(struct mx_service *s, size_t number)
 {

@@ -35,14 +35,14 @@ struct mx_service_options {
     int batch_max;       /* pieces that the network speaks at once, 1 … MX_SERVICE_BATCH_LIMIT */
     double company_ms;   /* how long a piece waits at most for others to share its batch; 0: not at all */
     int queue_max;       /* jobs with text at once, spoken or waiting; one more is refused */
-    size_t text_max;     /* bytes of text in one job … */
-    double seconds_max;  /* … and seconds of its sound: pauses take no text */
+    size_t text_max;     /* bytes of text in one job */
+    double seconds_max;  /* seconds of sound of one job: pauses take no text */
 };
 
 #define MX_SERVICE_BATCH_LIMIT     64
 #define MX_SERVICE_WORKERS_MAX     16
-#define MX_SERVICE_BATCH           8                          /* the usual one … */
-#define MX_SERVICE_COMPANY_MS      3                          /* … and the usual wait */
+#define MX_SERVICE_BATCH           8                          /* default batch */
+#define MX_SERVICE_COMPANY_MS      3                          /* default wait for other sentences */
 #define MX_SERVICE_SECONDS         7200                       /* of a text: 64 KB are about 75 minutes */
 #define MX_SERVICE_DIGITS(number)  MX_SERVICE_DIGITS_(number) /* for help pages */
 #define MX_SERVICE_DIGITS_(number) #number

@@ -26,7 +26,7 @@
 #define MX_SERVICE_READ_MOST 16384 /* samples that one read copies, since it copies under the lock */
 
 /* The sound of a piece with the silence around it. Guarded by the lock of the service, except for the samples: those
- * before `filled` never change again, and those behind it are written by one worker alone. */
+ * before `filled` never change again, and the later ones are written by one worker alone. */
 struct mx_service_block {
     struct mx_service_block *next;
     float *samples; /* [count]; NULL until the network has said how long the piece is */
@@ -36,8 +36,8 @@ struct mx_service_block {
 /* A piece of text, ready for the network. */
 struct mx_service_item {
     struct mx_service_block *block; /* for its sound; owned until a worker takes the item */
-    int32_t *tokens;                /* owned: those of the piece, … */
-    struct mx_speak_piece piece;    /* … whose vector belongs to the voice */
+    int32_t *tokens;                /* of the piece; owned */
+    struct mx_speak_piece piece;    /* its vector belongs to the voice */
     uint64_t ready_ns;              /* since when it waits */
 };
 
@@ -100,16 +100,16 @@ struct mx_service_job {
     struct mx_service_job *previous, *next; /* in `jobs` */
     bool listed, placed;                    /* placed: it counts as one of queue_max */
     int holders;                            /* the client; and one for each of its pieces that is in the engine */
-    char *text;                             /* [length]; what was added, and the reader has not fetched yet … */
-    size_t length, text_room;               /* … */
-    size_t added;                           /* … of this many bytes in all */
+    char *text;                             /* [length]; added, and not yet fetched by the reader */
+    size_t length, text_room;               /* bytes in `text`; its capacity */
+    size_t added;                           /* total bytes of text added so far */
     bool finished;                          /* no text will be added */
     bool making;                            /* the reader makes an item, or will soon: it is worth waiting for */
     bool text_over;                         /* no items will come */
     struct mx_service_item items[MX_SERVICE_ITEMS]; /* the first is the next */
     int item_count, busy;                           /* waiting; with workers */
-    struct mx_service_block *first, *last;          /* sound; the reader has read `at` samples of the first */
-    size_t at, ahead;                               /* … and `ahead` samples are made and not read */
+    struct mx_service_block *first, *last;          /* sound */
+    size_t at, ahead;                               /* samples of `first` that were read; samples made and not read */
     uint64_t heard;                                 /* samples that were read in all */
     uint64_t turn;                                  /* of the service, when it had its last one or began */
     bool begun;                                     /* a worker has taken a piece of it */
@@ -125,17 +125,17 @@ struct mx_service_job {
     struct mx_speak_script *script;
     char *spare; /* an empty buffer, in exchange for the text that came */
     size_t spare_room;
-    char *fetched; /* [fetched_length]: text that streams in; before `taken` it is in scripts … */
+    char *fetched; /* [fetched_length]: text that streams in; the bytes before `taken` are in scripts */
     size_t fetched_length, fetched_room, taken;
-    struct mx_service_sentence search; /* … after that, the search for the end of the next sentence … */
-    bool starved, ends;                /* … found none yet; no more text will come */
-    double gap_ms;                     /* of silence between the current script and the next … */
-    double script_gap_ms;              /* … and before the next item of the current one */
+    struct mx_service_sentence search; /* the search for the end of the next sentence, after `taken` */
+    bool starved, ends;                /* the search found no end yet; no more text will come */
+    double gap_ms;                     /* of silence between the current script and the next */
+    double script_gap_ms;              /* of silence before the next item of the current script */
     size_t scripts, items_made;        /* so far */
-    size_t tokens;                     /* of scripts that are closed … */
-    struct mx_unknown_count unknown;   /* … and symbols that they left out */
-    struct mx_string tags;             /* what was left out of SSML, in words … */
-    struct mx_string warning;          /* … and all that was left out */
+    size_t tokens;                     /* of closed scripts */
+    struct mx_unknown_count unknown;   /* symbols that closed scripts left out */
+    struct mx_string tags;             /* what was left out of SSML, in words */
+    struct mx_string warning;          /* everything that was left out */
 };
 
 /* ---- service.c ---- */

@@ -19,8 +19,8 @@ struct mx_service_sentence {
     size_t at;             /* no sentence ends before; every character up to here is known */
     size_t lines;          /* newlines among the blanks before `at` */
     bool mark, wide, stop; /* the character before `at` is a mark that may end it; which needs no blank; is a . */
-    size_t run, run_end;   /* the marks and closing brackets in a row that were found last … */
-    size_t blanks_end, run_lines; /* … the blanks after them, and newlines among these */
+    size_t run, run_end;   /* the last series of marks and closing brackets */
+    size_t blanks_end, run_lines; /* the end of the blanks after it, and the newlines among these */
     size_t looked;                /* characters looked at so far, for tests */
 };
 

@@ -25,8 +25,8 @@
 #include "base/clock.h"
 #include "serve/service_internal.h"
 
-#define FIRST_FRAMES 48   /* of the first part of a first piece: half a second, so that it leaves early … */
-#define OTHER_FRAMES 1024 /* … and of all other parts: larger ones need less time in all */
+#define FIRST_FRAMES 48   /* of the first part of a first piece: half a second, so that it is sent early */
+#define OTHER_FRAMES 1024 /* of all other parts: larger parts need less time in total */
 #define WARM_TOKENS  100
 
 /* A piece of a job that a worker has. */
@@ -43,7 +43,7 @@ struct batch {
 
 /* ---- choosing; with the lock held ---- */
 
-/* Moves the next item of the job into the batch. Its sound comes behind that of the items before. */
+/* Moves the next item of the job into the batch. Its sound follows that of the earlier items. */
 static void batch_take(struct batch *b, struct mx_service_job *job)
 {
     const struct mx_service_item item = job->items[0];

@@ -22,10 +22,10 @@
 #include "serve/wyoming_event.h"
 #include "serve/wyoming_internal.h"
 
-#define TEXT_MS       5                 /* between two looks at the socket while text comes … */
-#define GONE_MS       50                /* … and otherwise, whether the client is still there */
-#define LINGER_MS     500               /* for a client to read the error before the connection is closed … */
-#define LINGER_MAX    ((size_t)1 << 20) /* … and bytes of it that are thrown away meanwhile */
+#define TEXT_MS       5                 /* between two polls of the socket while text arrives */
+#define GONE_MS       50                /* otherwise: polls whether the client is still connected */
+#define LINGER_MS     500               /* for a client to read the error before the connection is closed */
+#define LINGER_MAX    ((size_t)1 << 20) /* bytes from it that are discarded meanwhile */
 #define READ_BYTES    4096
 #define CHUNKS        8                  /* that are sent at once, at most */
 #define ESCAPED       6                  /* bytes of a byte of text in JSON, at most: \u0020 */
@@ -42,11 +42,11 @@ struct talk {
     struct mx_wyoming_parser parser;
     char in[READ_BYTES];
     size_t in_at, in_used;
-    uint64_t event_ns; /* when the last event was complete, or sound was sent … */
-    uint64_t begun_ns; /* … and when the one that is not complete began; 0: none is */
+    uint64_t event_ns; /* when the last event was complete, or sound was sent */
+    uint64_t begun_ns; /* when the incomplete event began; 0: there is none */
     struct mx_service_job *job;
     bool streaming, finished; /* of the job: text comes piece by piece; no more comes */
-    bool ssml;                /* … and with tags: then bad data is not just no text */
+    bool ssml;                /* of the job: the text has tags, so bad data is an error */
     bool started;             /* audio-start was sent */
     float sound[SOUND_SAMPLES];
     size_t sound_count;

@@ -32,8 +32,8 @@
 struct mx_timbre {
     double *semitones; /* [voiced]: of each voiced frame */
     size_t voiced, voiced_room;
-    double *bands; /* [bands]: sums of the normalised mel over … */
-    size_t loud;   /* … so many frames */
+    double *bands; /* [bands]: sums of the normalised mel over `loud` frames */
+    size_t loud;   /* number of loud frames */
 };
 
 /* Adds a recording that was heard with its pitch. `deviation`: that of the normalised mel. */

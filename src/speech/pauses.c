@@ -32,7 +32,7 @@ static int refuse(const char *item, const char *what)
                    mx_string_quote(quoted, sizeof quoted, item), what);
 }
 
-/* A number with ms or s behind it, or nothing. */
+/* A number followed by ms, s or nothing. */
 static int length_parse(const char *item, const char *text, double *ms)
 {
     char number[32];

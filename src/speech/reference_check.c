@@ -12,8 +12,8 @@
 #include "myxtts/error.h"
 
 #define TRAITS     MX_REFERENCE_TRAITS
-#define SIDE_LEAST 130 /* voiced frames on each side of a place … */
-#define SIDE_MOST  400 /* … and at most: a longer recording is no more suspicious than a short one */
+#define SIDE_LEAST 130 /* minimum of voiced frames on each side of a place */
+#define SIDE_MOST  400 /* maximum: a longer recording is no more suspicious than a short one */
 #define STEP       20  /* frames from place to place */
 
 /* What 98 of 100 references of one person stay below: so much, and so much more for each frame of both sides. */

@@ -23,8 +23,8 @@ enum mx_speak_rank { MX_SPEAK_RANK_WORDS, MX_SPEAK_RANK_LINE, MX_SPEAK_RANK_SENT
 struct mx_speak_gap {
     enum mx_speak_rank rank;
     bool given;      /* by <break> or an ellipsis: then its silence replaces the usual one */
-    double exact_ms; /* of it, in seconds of the clock … */
-    double usual_ms; /* … and as a pause that speed and pause_scale change */
+    double exact_ms; /* its length regardless of speed */
+    double usual_ms; /* its length as a pause that speed and pause_scale change */
 };
 
 /* Sounds that SSML gives. In the text of a span a word stands for each: the prefix of the span, then its number in

@@ -36,8 +36,8 @@ struct mx_speak {
     bool parts;                       /* a sound can be made in parts */
     struct mx_extract *references_of; /* recordings up to voice.reference_samples; NULL: none */
     struct mx_buffer *buffer;
-    struct mx_model_batch batch; /* its slices lie in the buffer, … */
-    struct mx_slice voices;      /* … and this one [capacity.sequences, width], too */
+    struct mx_model_batch batch; /* its slices are in the buffer */
+    struct mx_slice voices;      /* [capacity.sequences, width], in the buffer */
     /* what is uploaded: pieces of `block`, from mx_host_alloc */
     void *block;
     float *reference;                           /* [reference_room, bands] */
@@ -54,8 +54,8 @@ struct mx_speak {
     struct {
         int32_t piece;               /* -1: none */
         struct mx_speak_length left; /* samples that were not written; of the sound, not made */
-        const float *part;           /* of its sound: what was made … */
-        int64_t part_left;           /* … and not written */
+        const float *part;           /* of its sound, not yet written */
+        int64_t part_left;           /* number of samples at `part` */
     } now;                           /* whose samples are asked for */
 };
 

@@ -51,8 +51,8 @@ struct mx_speak;
 /* How mel becomes sound (vocoder/sound.h). */
 struct mx_speak_sound {
     const struct mx_vocoder_config *vocoder; /* NULL: Griffin–Lim; copied */
-    struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice … */
-    struct mx_slice vocoder_frozen;          /* … but for those that are frozen; no buffer: those, too */
+    struct mx_slice vocoder_parameters;      /* its weights, on the device of the voice */
+    struct mx_slice vocoder_frozen;          /* the frozen ones; without a buffer, all are in vocoder_parameters */
     int rounds, projections;                 /* or MX_SOUND_USUAL */
     bool parts; /* with room to make a sound in parts; otherwise, and always with Griffin–Lim, one part is the whole */
 };
@@ -61,8 +61,8 @@ struct mx_speak_sound {
 
 /* The memory of a speaker, before any is allocated: mx_speak_create allocates exactly that. */
 struct mx_speak_memory_plan {
-    uint64_t waveform, speech;           /* bytes on the device, by owner … */
-    uint64_t waveform_host, speech_host; /* … and on the host */
+    uint64_t waveform, speech;           /* bytes on the device, by owner */
+    uint64_t waveform_host, speech_host; /* on the host */
 };
 /* For a network of this configuration and capacity; of `sound` the weights may be missing. */
 int mx_speak_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,

@@ -22,8 +22,8 @@
 #include "speech/voice_internal.h"
 
 #define GROUP        4   /* most pieces at once */
-#define FRAMES_FIRST 32  /* of the first part of a text, then twice as many each time … */
-#define FRAMES_MOST  256 /* … up to here: the parts overlap, so small ones cost more */
+#define FRAMES_FIRST 32  /* of the first part of a text, then twice as many each time */
+#define FRAMES_MOST  256 /* up to this number: the parts overlap, so small ones cost more */
 
 /* How a person is imitated in a language. */
 struct imitation {
@@ -32,8 +32,8 @@ struct imitation {
 };
 
 struct mx_speaker {
-    struct mx_voice *voice; /* NULL: it was created on an engine, … */
-    struct mx_speak *speak; /* … which is not its own */
+    struct mx_voice *voice; /* NULL: it was created on an engine */
+    struct mx_speak *speak; /* the engine; borrowed */
     struct mx_recipe recipe;
     int32_t width, bands, languages; /* of the network */
     atomic_bool cancelled;
@@ -41,10 +41,10 @@ struct mx_speaker {
     struct mx_speak_script *script; /* NULL: nothing is spoken */
     uint64_t seed;
     const float *chosen;              /* the vector of whom the caller chose; NULL: no particular voice */
-    float *own;                       /* [width]: that of a reference … */
-    float *imitated;                  /* … and of the one that `timbre` and `imitations` are of */
-    struct mx_reference_report heard; /* about the references … */
-    struct mx_timbre timbre;          /* … and what they sound like */
+    float *own;                       /* [width]: that of a reference */
+    float *imitated;                  /* [width]: that of the reference that `timbre` and `imitations` belong to */
+    struct mx_reference_report heard; /* about the references */
+    struct mx_timbre timbre;          /* what the references sound like */
     double likeness;                  /* the share of the likeness that is wanted */
     struct imitation *imitations;     /* [languages of the voice] */
     float *colours;                   /* [languages of the voice, bands]: of these */
@@ -54,8 +54,8 @@ struct mx_speaker {
     struct mx_error failure; /* code 0: none */
     /* the group */
     struct mx_arena arena;
-    struct mx_speak_item items[GROUP];   /* copied, and … */
-    struct mx_speak_piece pieces[GROUP]; /* … what the network makes of them */
+    struct mx_speak_item items[GROUP];   /* copied */
+    struct mx_speak_piece pieces[GROUP]; /* what the network makes of the items */
     int32_t held, first, spoken;         /* how many there are; of them [first, first + spoken) are in the engine */
     int32_t groups;                      /* taken so far: the first ones are small */
     /* the piece whose sound leaves */

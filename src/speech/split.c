@@ -46,7 +46,7 @@ static bool is_mark(char c)
     return c != 0 && strchr(".!?;:-,", c) != NULL;
 }
 
-/* What kind of place lies behind the character at `at`, which is followed by `next` (0 at the end). */
+/* What kind of place follows the character at `at`, which is followed by `next` (0 at the end). */
 static enum rank rank_behind(const char *text, size_t at, char next)
 {
     if (next != ' ' && next != 0) return RANK_NONE;

@@ -44,8 +44,8 @@ int mx_split_text(const char *text, size_t limit_characters, struct mx_arena *ar
  * *begin and *paragraph_length give its place. *at is where to continue, 0 at first. */
 bool mx_split_paragraph(const char *text, size_t length, size_t *at, size_t *begin, size_t *paragraph_length);
 
-/* Finds the next ellipsis in raw text that words stand before and behind: … or three and more dots, perhaps with blanks
- * between them, but not before ! or ? ("What …?"). Returns the place behind it; `length`: there is none. */
+/* Finds the next ellipsis in raw text between words: … or three and more dots, perhaps with blanks
+ * between them, but not before ! or ? ("What …?"). Returns the place after it; `length`: there is none. */
 size_t mx_split_ellipsis(const char *text, size_t length);
 /* The place after the last byte that may be part of a word, after which no ellipsis is found. A caller that looks for one
  * ellipsis after the other ends the text here, so that a long rest without words is not read each time. */

@@ -31,8 +31,8 @@ struct mx_voice {
     struct mx_place place;
     struct mx_checkpoint *checkpoint;
     struct mx_vocabulary *vocabulary;
-    struct mx_parameters *table; /* of the acoustic network … */
-    struct mx_buffer *weights;   /* … and its averaged weights, on the device */
+    struct mx_parameters *table; /* of the acoustic network */
+    struct mx_buffer *weights;   /* the averaged weights of the acoustic network, on the device */
     struct mx_place_vocoder vocoder;
     int rounds, projections; /* as in struct mx_speak_sound */
     char *name;

@@ -44,8 +44,8 @@ struct mx_lexicon_entry {
     const char *sounds;  /* IPA; NULL: the words below */
     const char *written; /* the sounds as they were written, between the slashes */
     const char *words;   /* NULL: the sounds above */
-    size_t line;         /* where it was written … */
-    size_t column;       /* … and where its sounds or words begin, in characters; both from 1 */
+    size_t line;         /* where it was written */
+    size_t column;       /* where its sounds or words begin, in characters; both from 1 */
 };
 
 /* `name` of the file is for messages. MX_ERR_DATA "name:line:column: …" for anything that is not as described above:

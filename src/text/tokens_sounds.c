@@ -4,7 +4,7 @@
  *
  * Neighbours sound different beside a word than alone ("a" is a letter when it is alone, "the" depends on the next
  * sound), so the clause is spelled with a made-up word in the place of each such word, and the phonemes of that are
- * replaced. What stands behind them in the same word stays: the z of "nginx's". Where the made-up words are not found
+ * replaced. What follows them in the same word stays: the z of "nginx's". Where the made-up words are not found
  * again, as one whole beginning of a word each, the text between them is spelled piece by piece.
  *
  * Memory: sinks made here are released here.

@@ -141,7 +141,7 @@ int mx_vocabulary_check_lexicon(const struct mx_vocabulary *vocabulary, const st
     const int rc = check_mode(vocabulary, lexicon);
     for (size_t i = 0; i < mx_lexicon_count(lexicon) && rc == 0; i++) {
         const struct mx_lexicon_entry *const entry = mx_lexicon_entry(lexicon, i);
-        size_t column = entry->column + 1; /* behind the slash */
+        size_t column = entry->column + 1; /* after the slash */
         if (entry->sounds == NULL || mx_vocabulary_language(vocabulary, entry->language) < 0) continue;
         for (const char *at = entry->written; *at; column++) {
             uint32_t point;

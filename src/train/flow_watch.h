@@ -25,8 +25,9 @@ struct mx_flow_watch_report {
      * stage did nothing, as the transfer on one device. */
     double cpu_ns[MX_STAGES], blocked_ns[MX_STAGES];
     struct mx_pipeline_levels levels;
-    uint64_t data_bytes, data_limit_bytes;   /* used and allowed on the device that makes the batches … */
-    uint64_t model_bytes, model_limit_bytes; /* … and on the one that trains; the same values on one device */
+    uint64_t data_bytes, data_limit_bytes; /* used and allowed on the device that prepares batches */
+    uint64_t model_bytes,
+        model_limit_bytes; /* used and allowed on the one that trains; the same values on one device */
     /* What the drivers measure for all programs together, at most a second old; memory_bytes 0: not available. */
     struct mx_device_load data_load, model_load;
     double variation;                 /* of the time per frame in the last complete window; NAN: there was none */

@@ -24,8 +24,8 @@
 struct mx_listener_options {
     const struct mx_batch_source *source;
     struct mx_dataset_reader *reader; /* of the source's dataset */
-    struct mx_host_batch *host;       /* of the source, with room for every utterance that will be spoken … */
-    struct mx_batch_builder *batch;   /* … as in this batch */
+    struct mx_host_batch *host;       /* of the source, with room for every utterance that will be spoken */
+    struct mx_batch_builder *batch;   /* builds the device batch of `host` */
     struct mx_stream *stream;
     struct mx_model *model; /* its capacity limits the length of speech */
     struct mx_slice weights;
@@ -53,8 +53,8 @@ struct mx_spoken {
     int32_t real, spoken;  /* frames */
     double mel_db;         /* mean distance of mel bands, in decibels */
     double duration_error; /* |spoken - real|/real */
-    double pitch_sum;      /* semitones, summed over the voiced frames … */
-    uint64_t voiced;       /* … of the recording, each counted as often as the alignment uses it */
+    double pitch_sum;      /* semitones, summed over `voiced` frames */
+    uint64_t voiced;       /* voiced frames of the recording, each counted as often as the alignment uses it */
 };
 
 /* Speaks utterance `index` of the dataset. A damaged packed file is an error, as is anything that the model refuses

@@ -44,9 +44,9 @@ struct mx_network {
 
 struct mx_network_memory {
     int64_t parameters; /* their number */
-    int64_t floats;     /* of all weights … */
-    int64_t learned;    /* … those that learn, which have moments and averages … */
-    int64_t gradients;  /* … and of the gradients */
+    int64_t floats;     /* of all weights */
+    int64_t learned;    /* of the weights that are trained, which have moments and averages */
+    int64_t gradients;  /* of the gradients */
     int32_t sequences;  /* most in a batch: each has its losses */
     uint64_t activations_bytes;
     uint64_t host_bytes;

@@ -30,7 +30,7 @@ static struct mx_slice average_at(const struct mx_replica *r, int64_t first)
     return floats_at(r->average, first - r->options.room.first);
 }
 
-/* … and its first (0) or second (1) moments. */
+/* Its first (0) or second (1) moments. */
 static struct mx_slice moments_at(const struct mx_replica *r, int which, int64_t first)
 {
     return floats_at(r->moments, which * r->options.room.count + first - r->options.room.first);

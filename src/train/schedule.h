@@ -23,8 +23,8 @@ struct mx_schedule {
     int64_t warmup;     /* steps; 0: none */
     int64_t steps;      /* planned, warm-up included; ≥ 1 */
     int64_t hold;       /* > 0: the peak stays until this step, as above; ≤ steps */
-    int64_t fall;       /* > 0: from this step on the rate falls, whatever it is, … */
-    int64_t fall_end;   /* … and is at the floor from this step on; > fall */
+    int64_t fall;       /* > 0: from this step on the rate falls, whatever it is */
+    int64_t fall_end;   /* the rate is at the floor from this step on; > fall */
     int32_t cycles;     /* ≥ 1 */
     double cycle_decay; /* peak of each cycle as a share of the previous one's; > 0 … 1 */
 };

@@ -13,8 +13,8 @@
 #include "myxtts/error.h"
 
 #define CHANGE_LEAST 0.01
-#define CHANGE_EARLY 0.05 /* while so few steps … */
-#define STEPS_EARLY  8    /* … were measured that their spread says little, too */
+#define CHANGE_EARLY 0.05 /* least change while fewer than STEPS_EARLY steps were measured, */
+#define STEPS_EARLY  8    /* whose spread says little, too */
 #define ERRORS_LEAST 3    /* standard errors of the median that a change must exceed */
 #define EVERY        512  /* steps, after the first points */
 #define STEPS_LEAST  2    /* with one share before anything follows from their times */

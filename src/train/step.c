@@ -77,7 +77,7 @@ out:
     return rc;
 }
 
-/* With two replicas: behind its own runs, and when those of the other one are complete, too, each adds up its range of
+/* With two replicas: after its own runs, and when those of the other one are complete, too, each adds up its range of
  * the gradients and measures it. The ranges are apart, so neither changes what the other one reads. */
 static int gradients_sum(const struct mx_trainer_part *p)
 {

@@ -37,16 +37,17 @@
 
 /* How batches flow to the model (myxtts/pipeline.h). All zero: one device, with a buffer of the default size. */
 struct mx_trainer_flow {
-    struct mx_device *data_device;     /* makes the batches; NULL: the device that trains */
-    int32_t workers_max;               /* most threads that tuning may use; 0: `workers` */
-    int32_t buffer;                    /* most prepared batches that wait on the data device; 0: 2 */
-    bool sequential;                   /* no overlap: load, process, transfer and train one after the other */
-    bool auto_tune;                    /* workers and depths follow the measured stage times … */
-    bool buffer_given, prefetch_given; /* … but `buffer` and `prefetch` are used from the first step on */
-    bool static_shapes;                /* round capacities up to fixed sizes: the same for all batches of a run */
-    double start_delay;                /* seconds after which the first step says what it is waiting for */
-    uint32_t spans;                    /* number kept for traces */
-    bool times;                        /* measure the backward pass, too */
+    struct mx_device *data_device; /* makes the batches; NULL: the device that trains */
+    int32_t workers_max;           /* most threads that tuning may use; 0: `workers` */
+    int32_t buffer;                /* most prepared batches that wait on the data device; 0: 2 */
+    bool sequential;               /* no overlap: load, process, transfer and train one after the other */
+    bool auto_tune;                /* workers and depths follow the measured stage times */
+    bool buffer_given,
+        prefetch_given; /* auto-tuning leaves `buffer` or `prefetch` alone: it is used from the first step on */
+    bool static_shapes; /* round capacities up to fixed sizes: the same for all batches of a run */
+    double start_delay; /* seconds after which the first step says what it is waiting for */
+    uint32_t spans;     /* number kept for traces */
+    bool times;         /* measure the backward pass, too */
     struct mx_augment_options augment; /* of training batches; all zero: none */
     enum mx_share_mode share;          /* the data device trains, too (share_policy.h); needs two devices */
     double share_most;                 /* largest part of a batch that it has room for; 0: MX_SHARE_MOST */
@@ -122,8 +123,8 @@ bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part pa
 /* Where a run is. Plain values; together with the four flat arrays of each part they are the complete state. */
 struct mx_trainer_state {
     int64_t step;    /* steps made, skipped ones included */
-    uint32_t epoch;  /* of the next batch … */
-    uint32_t batch;  /* … and its position in the epoch */
+    uint32_t epoch;  /* of the next batch */
+    uint32_t batch;  /* position of the next batch in the epoch */
     uint64_t passes; /* batches so far */
     struct mx_part_state parts[MX_PARTS];
     struct mx_shares shares; /* of work sharing, from the first step on; planned ones included */
@@ -209,7 +210,7 @@ struct mx_trainer_voice {
     struct mx_stream *stream;
     struct mx_slice average;        /* weights of the model; no buffer: there is none */
     struct mx_slice vocoder;        /* weights of the vocoder, averaged if it is trained; no buffer: there is none */
-    struct mx_slice vocoder_frozen; /* … but for those that are frozen; no buffer: those, too */
+    struct mx_slice vocoder_frozen; /* the frozen ones; without a buffer, all are in vocoder_parameters */
 };
 struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *trainer);
 /* The vocoder of these options, with their normaliser. */

@@ -24,8 +24,8 @@ struct mx_trainer_shape {
     struct mx_host_batch_capacity capacity;
     uint64_t batch_frames; /* struct mx_trainer_memory_plan */
     bool features;
-    bool shared;                        /* work is shared: the data device has a replica, too … */
-    struct mx_model_capacity twin;      /* … for parts of batches up to this size */
+    bool shared;                        /* work is shared: the data device has a replica, too */
+    struct mx_model_capacity twin;      /* capacity of that replica: parts of batches up to this size */
     struct mx_segment_options segments; /* of this member */
     struct mx_network_options acoustic[MX_TRAINER_REPLICAS];
     struct mx_network_options vocoder;

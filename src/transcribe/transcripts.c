@@ -268,7 +268,7 @@ static int write_failed(const struct mx_transcripts *t)
                    mx_string_quote(quoted, sizeof quoted, t->path), strerror(errno));
 }
 
-/* Opens the file for appending, behind its last whole line. */
+/* Opens the file for appending, after its last whole line. */
 static int end_open(struct mx_transcripts *t)
 {
     int rc = mx_transcripts_save(t); /* lines that were cut short, and those of files that have changed, go */

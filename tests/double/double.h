@@ -42,20 +42,20 @@
     X(fail_alloc, 0)       /* the nth cuMemAlloc finds no memory */                                                    \
     X(fail_pinned, 0)      /* the nth cuMemHostAlloc finds no memory */                                                \
     X(fail_launch, 0)      /* the nth cuLaunchKernel is refused */                                                     \
-    X(launch_code, 701)    /* … with this */                                                                         \
+    X(launch_code, 701)    /* what it returns */                                                                       \
     X(fail_run, 0)         /* the nth thing that a stream does fails, and the context with it */                       \
-    X(fail_device, -1)     /* … where only streams of this device count; -1: of all */                               \
-    X(run_code, 700)       /* … with this */                                                                         \
+    X(fail_device, -1)     /* count only streams of this device; -1: of all */                                         \
+    X(run_code, 700)       /* what it fails with */                                                                    \
     X(fail_gemm, 0)        /* the nth cublasGemmEx is refused */                                                       \
     X(fail_load, 0)        /* the nth cuModuleLoadDataEx is refused */                                                 \
-    X(load_code, 222)      /* … with this */                                                                         \
+    X(load_code, 222)      /* what it returns */                                                                       \
     X(fail_compile, 0)     /* the nth nvrtcCompileProgram finds an error in the source */                              \
     X(fail_capture, 0)     /* the nth cuStreamEndCapture finds the capture invalid */                                  \
     X(nccl_version, 22809) /* 2.28.9 */                                                                                \
     X(fail_sum, 0)         /* the nth ncclAllReduce is refused */                                                      \
     X(broken_sum, 0)       /* the nth sum never ends, and ncclCommGetAsyncError tells of a network that is gone */     \
     X(lost_device, -1)     /* this device of the machine is lost from now on */                                        \
-    X(lost_code, 214)      /* … with this */                                                                         \
+    X(lost_code, 214)      /* what its calls return */                                                                 \
     X(nvml_code, 0)        /* what nvmlInit returns */                                                                 \
     X(utilisation, 37)     /* per cent that NVML tells */                                                              \
     X(backwards, 0)        /* lanes of a group run from the last to the first: what kernels compute must not change */ \

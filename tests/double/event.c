@@ -149,7 +149,8 @@ CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flag
     struct event *const event = (struct event *)handle;
     if (stream->capture && !event->captured) {
         stream->spoiled = true;
-        return fault(905, "cuStreamWaitEvent in a capture for an event outside of it"); /* …CAPTURE_ISOLATION */
+        return fault(
+            905, "cuStreamWaitEvent in a capture for an event outside of it"); /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
     }
     if (event->captured && !stream->capture) {
         return fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "cuStreamWaitEvent: a second stream joins a capture");
@@ -168,7 +169,8 @@ static CUresult event_check(CUevent handle, struct record **out, const char *cal
     if (code != CUDA_SUCCESS) return code;
     if (!object_is(handle, EVENT, call)) return CUDA_ERROR_INVALID_HANDLE;
     struct event *const event = (struct event *)handle;
-    if (event->captured) return fault(907, "%s of an event that a capture recorded", call); /* …CAPTURED_EVENT */
+    if (event->captured)
+        return fault(907, "%s of an event that a capture recorded", call); /* CUDA_ERROR_CAPTURED_EVENT */
     *out = latest_hold(event);
     return CUDA_SUCCESS;
 }

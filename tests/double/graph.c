@@ -72,7 +72,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     *out = NULL;
     if (code != CUDA_SUCCESS) return code;
     if (!stream->capture) return fault(CUDA_ERROR_INVALID_VALUE, "cuStreamEndCapture without a capture");
-    if (capturing != stream) return fault(908, "cuStreamEndCapture in another thread"); /* …CAPTURE_WRONG_THREAD */
+    if (capturing != stream)
+        return fault(908, "cuStreamEndCapture in another thread"); /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
     struct graph *const graph = stream->capture;
     stream->capture = NULL;
     capturing = NULL;

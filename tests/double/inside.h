@@ -136,8 +136,8 @@ struct copy {
     int way;
     CUdeviceptr to, from;
     void *host;           /* the caller's */
-    struct block *pinned; /* where that is, held; NULL: it is pageable … */
-    void *snapshot;       /* … and its contents are owned by the command */
+    struct block *pinned; /* where that is, held; NULL: it is pageable */
+    void *snapshot;       /* the contents of pageable memory; owned by the command */
     size_t bytes;
     struct context *to_context, *from_context;
 };

@@ -77,7 +77,7 @@ nvrtcResult nvrtcVersion(int *major, int *minor)
     const int version = version_now();
     *major = version / 1000;
     *minor = version % 1000 / 10;
-    return version > 0 ? NVRTC_SUCCESS : fault(11, "the real NVRTC was not found"); /* …INTERNAL_ERROR */
+    return version > 0 ? NVRTC_SUCCESS : fault(11, "the real NVRTC was not found"); /* NVRTC_ERROR_INTERNAL_ERROR */
 }
 
 const char *nvrtcGetErrorString(nvrtcResult code)

@@ -10,9 +10,9 @@
 
 #include "doctor/sound/sound.h"
 
-#define BABBLE_BEGIN 0.30 /* seconds of silence before the first syllable … */
-#define BABBLE_PAUSE 0.40 /* … in the middle … */
-#define BABBLE_END   0.45 /* … and behind the last */
+#define BABBLE_BEGIN 0.30 /* seconds of silence before the first syllable */
+#define BABBLE_PAUSE 0.40 /* in the middle */
+#define BABBLE_END   0.45 /* after the last */
 
 struct babble {
     float *samples;

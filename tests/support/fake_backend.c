@@ -24,8 +24,8 @@
 #define USES_MAX             24
 #define DEVICE_COUNT_DEFAULT 2
 #define MEMORY_DEFAULT       (UINT64_C(64) << 20)
-#define RNG_ORDER            UINT64_C(1) /* random streams of the seed: which command goes first … */
-#define RNG_DELAY            UINT64_C(2) /* … and from here on, one per stream, how long each is delayed */
+#define RNG_ORDER            UINT64_C(1) /* random streams of the seed: which command goes first */
+#define RNG_DELAY            UINT64_C(2) /* from here on, one per stream, how long each is delayed */
 
 enum command_kind { COMMAND_OP, COMMAND_COPY, COMMAND_RECORD, COMMAND_WAIT };
 

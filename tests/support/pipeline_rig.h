@@ -27,8 +27,8 @@ struct pipeline_rig_slot {
 struct pipeline_rig {
     struct mx_registry *registry;
     struct mx_device *devices[2];
-    struct mx_pipeline *pipeline; /* of pipeline_rig_begin … */
-    struct mx_stream *stream;     /* … and the stream that takes from it */
+    struct mx_pipeline *pipeline; /* of pipeline_rig_begin */
+    struct mx_stream *stream;     /* the stream that takes batches from the pipeline */
     struct pipeline_rig_slot host[PIPELINE_RIG_SLOTS], data[PIPELINE_RIG_SLOTS], model[PIPELINE_RIG_SLOTS];
     void *host_slots[PIPELINE_RIG_SLOTS], *data_slots[PIPELINE_RIG_SLOTS], *model_slots[PIPELINE_RIG_SLOTS];
 };
@@ -41,8 +41,8 @@ struct pipeline_rig_run {
     uint64_t batches;                   /* before the end of the data */
     uint64_t stop_after;                /* the caller goes away after so many; 0: at the end */
     uint32_t delay_us;                  /* a load takes 0 … delay_us */
-    int fail_stage;                     /* enum mx_stage, or -1 for draw, or MX_STAGES for none … */
-    uint64_t fail_at;                   /* … at this batch */
+    int fail_stage;                     /* enum mx_stage, or -1 for draw, or MX_STAGES for none */
+    uint64_t fail_at;                   /* the batch at which fail_stage fails */
     int full_stage;                     /* the same, but as a device that has no memory left tells it */
     void (*each)(struct mx_pipeline *pipeline, uint64_t number, void *context); /* (optional) before each give */
     void *context;

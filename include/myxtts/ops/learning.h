@@ -40,7 +40,7 @@ struct mx_sequence_loss_args {
 #define MX_PITCH_CLASSES_MAX 4096
 
 /* How well logits [rows.rows, classes + 1] tell the pitch of each row, of classes from low_hz to high_hz in equal steps
- * of its logarithm, and an entry for "unvoiced" behind them:
+ * of its logarithm, and a last entry for "unvoiced":
  *   values[s] = scale · Σ over the rows r of sequence s, Σ_i label[r,i] · (ln Σ_j e^logits[r,j] - logits[r,i])
  *   dlogits = factor · (softmax(logits[r]) - label[r])
  * The label of a row with pitch ≤ 0 is 1 for "unvoiced"; of another one, with

@@ -18,7 +18,7 @@
 
 #define WAV_CHUNKS_MAX   64          /* before the audio; real files have a handful */
 #define WAV_SIZE_UNKNOWN 0x7FFFF000u /* programs that write to a pipe put a size from here on */
-#define WAV_TAIL_BYTES   4096u       /* of rubbish behind the audio that is not worth a word */
+#define WAV_TAIL_BYTES   4096u       /* of garbage after the audio that is ignored without a warning */
 
 enum mx_reject mx_audio_refuse(struct mx_audio_report *report, enum mx_reject reject, const char *fmt, ...)
 {

@@ -16,9 +16,9 @@ enum mx_reject mx_audio_refuse(struct mx_audio_report *report, enum mx_reject re
 
 /* ---- opening (audio_file.c) ---- */
 struct mx_audio_file {
-    SNDFILE *handle;     /* NULL: the sound is in memory … */
-    const float *memory; /* … here: what is not read yet … */
-    size_t left;         /* … and its samples */
+    SNDFILE *handle;     /* NULL: the sound is in memory */
+    const float *memory; /* the samples not read yet, if the sound is in memory */
+    size_t left;         /* number of samples at `memory` */
     SF_INFO info;
     float full_scale; /* a sample of at least this size may be a clipped one */
 };

@@ -92,8 +92,8 @@ struct mx_utterance {
     uint32_t source, line; /* index in sources[], line from 1; of sounds: their number in byte order of the paths */
     bool validation;       /* belongs to the validation rows */
     enum mx_decision_kind decision; /* NONE, KEEP or FIX */
-    uint64_t audio_bytes;           /* size of the file … */
-    int64_t audio_mtime_ns;         /* … and the time of its last change, when the manifest was opened */
+    uint64_t audio_bytes;           /* size of the file */
+    int64_t audio_mtime_ns;         /* time of its last change, when the manifest was opened */
 };
 
 /* Something about a line that must be reported. */

@@ -190,8 +190,8 @@ struct sample {
     size_t paths;                                 /* first field is a path, or has an audio extension */
     size_t of_count[4];                           /* lines of two, three, and more fields; [0] and [1] unused */
     size_t three;                                 /* entries of the two arrays below */
-    struct mx_manifest_span middle[SAMPLE_LINES]; /* second field of the lines of three … */
-    struct mx_manifest_span last[SAMPLE_LINES];   /* … and the third */
+    struct mx_manifest_span middle[SAMPLE_LINES]; /* second field of lines with three fields */
+    struct mx_manifest_span last[SAMPLE_LINES];   /* third field of the same lines */
     struct mx_manifest_span scratch[SAMPLE_LINES];
 };
 

@@ -191,7 +191,7 @@ static int quotes_note(struct rows *rows, const char *id, const char *text)
     return 0;
 }
 
-/* A span of the manifest's own bytes becomes a string: the byte behind it is a separator or a blank. */
+/* A span of the manifest's own bytes becomes a string: the byte after it is a separator or a blank. */
 static const char *span_string(struct mx_manifest_span span)
 {
     char *const at = (char *)(uintptr_t)span.at;

@@ -101,8 +101,8 @@ struct mx_packed_record {
     uint64_t payload_offset;             /* the head stands right before */
     uint64_t payload_bytes;              /* with the zeros at the end */
     uint64_t key;                        /* hash of the row as it was when read, see pack_spec.h */
-    uint64_t source_bytes;               /* size and … */
-    int64_t source_mtime_ns;             /* … time of the recording */
+    uint64_t source_bytes;               /* size of the recording */
+    int64_t source_mtime_ns;             /* its time of last change */
     uint64_t payload_hash;               /* of the payload */
     uint32_t reject;                     /* enum mx_reject; 0: the row is good */
     uint32_t flags;                      /* enum mx_packed_flag */

@@ -103,7 +103,7 @@ struct job {
 
 /* From here on the calling thread, which belongs to a device, reads and writes subnormal numbers (below 2^-126) as zero:
  * part of what the operations compute, on x86-64 and aarch64 alike. Trained networks are full of them (the tails of GELU
- * and of softmax, and all gradients behind those), and each one costs an Intel processor over a hundred cycles. */
+ * and of softmax, and all gradients that pass through those), and each one costs an Intel processor over a hundred cycles. */
 static void subnormals_flush(void)
 {
 #if defined(__x86_64__)

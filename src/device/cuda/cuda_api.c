@@ -169,7 +169,7 @@ out:
     return rc;
 }
 
-/* Whether the driver has a device of compute capability 7.0 to 7.4, which CUDA 13 has left behind. */
+/* Whether the driver has a device of compute capability 7.0 to 7.4, which CUDA 13 no longer supports. */
 static bool volta_there(const struct mx_cuda_api *api)
 {
     int count = 0;

@@ -151,7 +151,7 @@ static CUresult record_in(const struct mx_cuda_api *cu, CUcontext context, CUeve
     return code == CUDA_SUCCESS ? cu->cuEventRecord(event, stream) : code;
 }
 
-/* own->lock is held: the halves are one copy's at a time, and the events order it behind the copy before. */
+/* own->lock is held: the halves are one copy's at a time, and the events order it after the previous copy. */
 static CUresult copy_staged(const struct mx_cuda_device *own, CUstream stream, const struct mx_cuda_route *route,
                             CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
@@ -174,7 +174,7 @@ static CUresult copy_staged(const struct mx_cuda_device *own, CUstream stream, c
         if (code == CUDA_SUCCESS) code = cu->cuMemcpyHtoDAsync_v2(to + done, half, part, writer);
         if (code == CUDA_SUCCESS) code = cu->cuEventRecord(route->written[h], writer);
     }
-    /* Later work of the stream stands behind the last piece; where the stream itself writes it does so anyhow. */
+    /* Later work of the stream waits for the last piece; where the stream itself writes, it does so anyway. */
     if (code == CUDA_SUCCESS && reads) code = cu->cuStreamWaitEvent(stream, route->written[(pieces - 1) & 1], 0);
     return code;
 }

@@ -134,7 +134,7 @@ void mx_cuda_event_release(struct mx_event *event)
     mx_free(impl);
 }
 
-/* Records of one event complete in order: one on another stream stands behind the record before it, so that whoever
+/* Records of one event complete in order: one on another stream waits for the record before it, so that whoever
  * waits for the latest has waited for all. */
 int mx_cuda_event_record(struct mx_event *event, struct mx_stream *stream)
 {

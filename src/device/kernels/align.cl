@@ -17,7 +17,7 @@ MX_INLINE void mx_double_store(MX_GLOBAL mx_uint *at, double value)
     at[1] = (mx_uint)(bits >> 32);
 }
 
-/* Whether every sequence that has frames has a token; one group, behind mx_offsets_check of both. */
+/* Whether every sequence that has frames has a token; one group, after mx_offsets_check of both. */
 MX_KERNEL(MX_GROUP)
 mx_align_check(MX_ARG(const int, tokens), MX_ARG(const int, frames), MX_ARG(int, status), int op, int count)
 {

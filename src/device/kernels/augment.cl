@@ -51,8 +51,8 @@ mx_mask(MX_ARG(float, x), MX_ARG(const int, offsets), MX_ARG(const int, spans), 
     const mx_long s = MX_INDEX, begin = offsets[s], rows = offsets[s + 1] - begin;
     for (int k = 0; k < count; k++) {
         MX_GLOBAL const int *const span = spans + 4 * (s * count + k);
-        const mx_long first = span[0], behind = first + span[1], left = span[2], right = left + span[3];
-        const mx_long row = first > 0 ? first : 0, last = behind < rows ? behind : rows;
+        const mx_long first = span[0], after = first + span[1], left = span[2], right = left + span[3];
+        const mx_long row = first > 0 ? first : 0, last = after < rows ? after : rows;
         const int column = (int)(left > 0 ? left : 0), end = (int)(right < n ? right : n);
         for (mx_long r = row; r < last; r++)
             for (int i = column + MX_LANE; i < end; i += MX_GROUP) x[(begin + r) * n + i] = value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Convolution of each column by itself (cpu/isa/depthwise.c): a group for each row, and for the sums over rows a lane
- * for each column. Offsets were checked before (mx_offsets_check); behind a failure nothing is read through them.
+ * for each column. Offsets were checked before (mx_offsets_check); after a failure nothing is read through them.
  */
 
 /* y[r, i] = start + Σ_tap w[tap, i] x[r ± (tap - taps/2), i]; start: bias[i], residual[r, i] or 0. */

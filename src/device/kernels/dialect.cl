@@ -157,7 +157,7 @@ MX_INLINE float mx_group_max(MX_LOCAL_POINTER float *all, float value)
 }
 
 /* ---- packed sequences ---- */
-/* The first segment whose end lies behind `row`; `count` if none does. */
+/* The first segment whose end is after `row`; `count` if none does. */
 MX_INLINE int mx_segment_of(MX_GLOBAL const int *ends, int count, mx_long row)
 {
     int low = 0, high = count;

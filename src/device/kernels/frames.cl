@@ -6,7 +6,7 @@
  */
 #define MX_POINTS 2048 /* complex numbers of the longest transform: fft_size 4096 */
 
-/* One group; kernels behind it look at status[0]. */
+/* One group; later kernels check status[0]. */
 MX_KERNEL(MX_GROUP)
 mx_frames_check(MX_ARG(const int, samples), MX_ARG(const int, frames), MX_ARG(int, status), int op, int count,
                 int sample_rows, int frame_rows, int hop)

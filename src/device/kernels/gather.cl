@@ -8,7 +8,7 @@
  */
 
 /* Whether the offsets begin with 0, do not decrease, stop at `rows` and have no sequence longer than `longest`. One
- * group; kernels behind it look at status[0]. */
+ * group; later kernels check status[0]. */
 MX_KERNEL(MX_GROUP)
 mx_offsets_check(MX_ARG(const int, offsets), MX_ARG(int, status), int op, int count, int rows, int longest)
 {

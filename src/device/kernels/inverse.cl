@@ -18,19 +18,19 @@ mx_inverse_prepare(MX_ARG(const float, tables), MX_ARG(float, share), MX_ARG(con
     MX_GLOBAL const float *const weight = tables + 3 * size + 2 * bands + 1;
     MX_GLOBAL int *const low = (MX_GLOBAL int *)share + bins, *const high = low + bins;
     float sum = 0.0f;
-    int from = bands, behind = 0;
+    int from = bands, end = 0;
     if (k >= bins || status[0] != 0) return;
     for (int b = 0; b < bands; b++) {
         const int i = k - first[b];
         if (i >= 0 && i < ends[b + 1] - ends[b]) {
             sum += weight[ends[b] + i];
             from = b < from ? b : from;
-            behind = b + 1;
+            end = b + 1;
         }
     }
     share[k] = sum > 0.0f ? 1.0f / sum : 0.0f;
     low[k] = from;
-    high[k] = behind;
+    high[k] = end;
 }
 
 MX_KERNEL(MX_GROUP)
@@ -81,7 +81,7 @@ mx_mel_inverse(MX_ARG(const float, mel), MX_ARG(const float, tables), MX_ARG(con
 
 /* ---- mel_project ---- */
 
-/* One group; the kernel behind it looks at status[0]. */
+/* One group; the next kernel checks status[0]. */
 MX_KERNEL(MX_GROUP)
 mx_places_check(MX_ARG(const int, places), MX_ARG(int, status), int op, int size, int bands)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The tables behind launch.h: kernels, plans, tuning, and the meaning of status words.
+ * The tables of launch.h: kernels, plans, tuning, and the meaning of status words.
  */
 #include "device/kernels/lower.h"
 

@@ -107,7 +107,7 @@ enum mx_kernel_lanes { MX_LANES_WIDE, MX_LANES_GROUP, MX_LANES_TILE, MX_LANES_ON
 
 /* What the kernels are built for. */
 struct mx_kernel_tuning {
-    bool cpu;         /* a CPU behind the interface: lanes become vectors, groups run one after the other */
+    bool cpu;         /* the device is a CPU: lanes become vectors, groups run one after the other */
     int group, wide;  /* MX_GROUP, MX_WIDE */
     int vector;       /* floats of the CPU's vectors: 8 or 16 */
     int units;        /* cores of that CPU; 0: unknown */
@@ -120,7 +120,7 @@ struct mx_kernel_tuning {
 
 #define MX_STATUS_WORDS  4                  /* int32: number of the operation + 1, or 0; then what it found */
 #define MX_SCRATCH_BYTES ((size_t)4 << 20)  /* for partial sums and the bounds of rows */
-#define MX_PACKED_BYTES  ((size_t)16 << 20) /* behind it, on devices of CPU type: packed operands of products */
+#define MX_PACKED_BYTES  ((size_t)16 << 20) /* after it, on devices of CPU type: packed operands of products */
 
 /* MYXTTS_OPENCL_KERNELS=gpu selects the GPU kernels on a CPU too (to test those kernels). */
 void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool cpu, int vector_floats, size_t group_most);

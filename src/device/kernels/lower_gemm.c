@@ -22,8 +22,8 @@ struct gemm {
     bool finishes;            /* an epilogue of ours follows */
     struct mx_slice residual; /* of that epilogue */
     int64_t mc, nc, kc;       /* most of a block */
-    struct mx_slice a, b, z;  /* the parts of the work memory … */
-    int64_t part_bytes;       /* … each of this size */
+    struct mx_slice a, b, z;  /* the parts of the work memory */
+    int64_t part_bytes;       /* size of each part */
 };
 
 static struct mx_slice along(struct mx_slice slice, int64_t elements, int64_t bytes)

@@ -26,7 +26,7 @@ MX_INLINE float mx_source_rest(float k, float t, int *odd)
     return (float)(x - (shifted - MX_ROUND_DOUBLE));
 }
 
-/* See struct mx_harmonics_args. A group for each frame: the samples behind it. */
+/* See struct mx_harmonics_args. A group for each frame: the samples that follow it. */
 MX_KERNEL(MX_GROUP)
 mx_harmonics(MX_ARG(const float, f0), MX_ARG(const float, phase), MX_ARG(const float, gate), MX_ARG(float, y),
              MX_ARG(const int, samples), MX_ARG(const int, frames), MX_ARG(const int, status), int count, int hop,

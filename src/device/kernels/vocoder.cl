@@ -122,7 +122,7 @@ mx_pitch_values(MX_ARG(const float, losses), MX_ARG(const int, offsets), MX_ARG(
 
 /* ---- log_magnitude ---- */
 
-/* One group, when the offsets have been checked; the kernel behind it looks at status[0]. */
+/* One group, when the offsets have been checked; the next kernel checks status[0]. */
 MX_KERNEL(MX_GROUP)
 mx_segments_check(MX_ARG(const int, places), MX_ARG(const int, samples), MX_ARG(const int, out), MX_ARG(int, status),
                   int op, int utterances, int segments, int hop)

@@ -326,7 +326,7 @@ MX_INLINE void mx_frames_begin(MX_GLOBAL const float *const source[MX_VECTOR], b
 }
 
 /* Magnitudes of bins k and points - k, as mx_bin_pair of kernels/frames.cl, from Z of them at `one` and `two`; `used` is
- * behind the last that is wanted. Returns four times the power of both. */
+ * after the last one needed. Returns four times the power of both. */
 MX_INLINE mx_v mx_bins_store(MX_GLOBAL const float *one, MX_GLOBAL const float *two, MX_GLOBAL const float *circle, int k,
                              int points, int used, MX_GLOBAL float *magnitude)
 {

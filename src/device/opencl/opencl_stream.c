@@ -60,7 +60,7 @@ void mx_opencl_stream_release(struct mx_stream *stream)
     stream->impl = NULL;
 }
 
-/* Waits once: what kernels found wrong is read behind all other work, and the wait is for that. */
+/* Waits once: the status words that kernels wrote are read after all other work, and the wait is for that read. */
 int mx_opencl_stream_sync(struct mx_stream *stream)
 {
     struct mx_opencl_stream *const impl = stream->impl;
@@ -120,7 +120,7 @@ static cl_event event_hold(struct mx_event *event)
     return marker;
 }
 
-/* Records of one event complete in order: one on another stream stands behind the record before it, so that whoever
+/* Records of one event complete in order: one on another stream waits for the record before it, so that whoever
  * waits for the latest has waited for all. */
 int mx_opencl_event_record(struct mx_event *event, struct mx_stream *stream)
 {
@@ -239,7 +239,7 @@ int mx_opencl_copy_download(struct mx_stream *stream, void *to, struct mx_slice 
                                            bytes, to, 0, NULL, NULL));
 }
 
-/* Between two contexts: piece by piece through host memory, behind all work of the stream; the caller waits. */
+/* Between two contexts: piece by piece through host memory, after all work of the stream; the caller waits. */
 static int copy_staged(struct mx_stream *stream, struct mx_slice to, struct mx_slice from, size_t bytes)
 {
     int rc = 0;

@@ -23,7 +23,7 @@ const mxChart = (() => {
 
   const good = x => x !== null && x !== undefined && isFinite(x);
 
-  /* The mean of the `span` values around each, of fewer at the ends, so that it lags behind nowhere; holes stay holes.
+  /* The mean of the `span` values around each, of fewer at the ends, so that it does not lag; holes stay holes.
    */
   function smooth(values, span) {
     const sums = [0], counts = [0], reach = Math.floor(Math.max(1, span) / 2), n = values.length;

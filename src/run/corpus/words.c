@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The corpus of a run that begins with another network, in that one's words: its vocabulary and languages stay what they
- * are, and what the corpus has besides is added behind them. See corpus.h.
+ * are, and what only the corpus has is appended. See corpus.h.
  *
  * A packed corpus knows its symbols. Of a folder the texts are read with the vocabulary that there is; only if some are
  * left out for their symbols or language, they are read again to learn which symbols these are.

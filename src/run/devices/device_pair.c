@@ -24,8 +24,8 @@ struct limit {
 struct duty {
     const struct mx_device_info *info;
     bool data, model; /* its roles */
-    bool shared;      /* two CPU devices share the memory of the machine, a third and two thirds … */
-    uint64_t rest;    /* … and this is what a limit that was given for the other one leaves of it */
+    bool shared;      /* two CPU devices share the memory of the machine, a third and two thirds */
+    uint64_t rest;    /* what a limit given for the other device leaves of the shared memory */
 };
 
 static int limit_choose(const struct mx_settings *s, const struct duty *duty, struct limit *out)

@@ -31,8 +31,8 @@ struct mx_job_observer {
     struct mx_run run;             /* what does not change; the rest is filled in when it is written */
     struct mx_model_size size;     /* of the network; of a vocoder alone what it has of it */
     char *folder;                  /* absolute */
-    struct mx_run_sample *samples; /* [run.sample_count] … */
-    char **words;                  /* … and their strings, two each */
+    struct mx_run_sample *samples; /* [run.sample_count] */
+    char **words;                  /* [2 · run.sample_count]: the strings of the samples */
     uint32_t left_out[MX_REJECT_COUNT];
     struct mx_span spans[MX_JOB_SPANS];
     bool warned; /* that something could not be written */

@@ -25,8 +25,8 @@
 #include "speech/wav.h"
 
 #define PIXELS     4     /* of a mel band */
-#define QUIETEST   -8.0f /* natural logarithms: black … */
-#define LOUDEST    2.0f  /* … and pale yellow, the same in all pictures so that they can be compared */
+#define QUIETEST   -8.0f /* natural logarithms: black up to here */
+#define LOUDEST    2.0f  /* pale yellow from here on; fixed, so that pictures can be compared */
 #define BACKGROUND 0x14141C
 #define PIECE      256 /* frames of a picture that are made at once: its memory does not grow with the sound */
 
@@ -41,7 +41,7 @@ static bool samples_wanted(const struct mx_job *job, uint32_t validation)
            mx_job_ranks_first(job) && !job->options.vocoder_alone; /* which speaks no texts */
 }
 
-/* Frames before and behind a frame whose samples it needs, too. */
+/* Context frames on each side of a frame. */
 static int32_t picture_margin(const struct mx_recipe *recipe)
 {
     return (recipe->fft_size / 2 + recipe->hop - 1) / recipe->hop;
@@ -132,8 +132,8 @@ static int mel_make(struct mx_job *job, const struct sound *sound, int32_t frame
     if (piece == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (int64_t at = 0; at < frames; at += PIECE) {
         const int64_t first = at > margin ? at - margin : 0, end = at + PIECE < frames ? at + PIECE : frames;
-        const int64_t behind = (end + margin) * hop, count = (int64_t)sound->count;
-        const int32_t offsets[] = {0, (int32_t)((behind < count ? behind : count) - first * hop)};
+        const int64_t last = (end + margin) * hop, count = (int64_t)sound->count;
+        const int32_t offsets[] = {0, (int32_t)((last < count ? last : count) - first * hop)};
         const struct mx_extract_batch batch = {.audio = sound->samples + first * hop, .offsets = offsets, .count = 1};
         MX_TRY(mx_extract_submit(job->speech.pictures, voice.stream, &batch, &features));
         MX_TRY(mx_extract_read(job->speech.pictures, voice.stream, piece, NULL, NULL));

@@ -38,7 +38,7 @@ static int run_push(struct mx_ssml_runs *r, struct mx_ssml_run run)
     return 0;
 }
 
-/* Adds text behind the last run. A part that is like the last one continues it. */
+/* Appends text as a run. Text with the properties of the last run continues it. */
 static int text_push(struct mx_ssml_runs *r, struct mx_ssml_part part, const char *text, size_t length)
 {
     int rc = 0;
@@ -84,7 +84,7 @@ int mx_ssml_runs_add(struct mx_ssml_runs *r, const struct mx_ssml_style *style, 
     const bool reading = part.say_as != NULL || part.ipa != NULL;
     int rc = 0;
     if (!r->open) {
-        /* A full stop behind </prosody> ends the sentence in it. */
+        /* A full stop after </prosody> ends the sentence in it. */
         if (r->run_count > 0 && gap_empty(&r->gap) && !r->blank && !reading) {
             const size_t marks = marks_length(text, length);
             if (marks > 0) MX_TRY(text_push(r, plain, text, marks));

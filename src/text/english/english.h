@@ -16,8 +16,8 @@ struct mx_english {
     struct mx_text_scan *scan;
     bool shouting;                  /* the whole text is in capitals: capitals mean nothing */
     char previous[MX_ENGLISH_WORD]; /* the last word as written, in lower case; "" after a number or a long word */
-    bool previous_capital;          /* it began with a capital … */
-    bool previous_first;            /* … and with a sentence */
+    bool previous_capital;          /* it began with a capital */
+    bool previous_first;            /* it began a sentence */
     bool sentence_start;            /* no word since the last . ! or ? */
 };
 

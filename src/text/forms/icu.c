@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ICU behind one lock; see icu.h. Opening the rules of a language takes milliseconds, so each is opened once, and so are
+ * ICU, serialised by one lock; see icu.h. Opening the rules of a language takes milliseconds, so each is opened once, and so are
  * the formatters of units that texts use; words of a number take microseconds.
  */
 #include "text/forms/icu.h"

@@ -34,8 +34,8 @@ struct mx_persian_mark {
     size_t length;
     uint32_t kinds;     /* persian_words.h */
     bool marked;        /* it has vowel signs and stays as it is */
-    bool ezafe;         /* it gets one … */
-    bool silent_he;     /* … after a silent he */
+    bool ezafe;         /* it gets one */
+    bool silent_he;     /* the ezafe follows a silent he */
     const char *vowels; /* the word with its vowels; NULL: it stays as it is */
 };
 /* Marks ezafe and homographs of a clause (internal.h) that have no vowel signs yet (persian_ezafe.c). */

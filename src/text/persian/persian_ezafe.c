@@ -77,7 +77,7 @@ static bool is_relational(const struct clause *c, size_t i)
            !is(c, i, " آبی خالی طولانی عادی معمولی ضروری فوری واقعی طبیعی قدیمی بعدی قبلی ابری بارانی آفتابی ");
 }
 
-/* Whether word i belongs to the verb behind it: «تصمیم گرفت», «آبی است», «پر از آب است». */
+/* Whether word i belongs to the verb after it: «تصمیم گرفت», «آبی است», «پر از آب است». */
 static bool is_predicate(const struct clause *c, size_t i)
 {
     const uint32_t kinds = kinds_at(c, i);
@@ -99,7 +99,7 @@ static bool has_object(const struct clause *c, size_t from)
     return false;
 }
 
-/* Where the part of the clause that word i belongs to begins: behind a verb or a conjunction. */
+/* Where the part of the clause that word i belongs to begins: after a verb or a conjunction. */
 static size_t part_begin(const struct clause *c, size_t i)
 {
     while (i > 0 && !is_verb(c, i - 1) && !is(c, i - 1, " و که یا ولی اما اگر وقتی لطفا لطفاً چون ")) i--;
@@ -289,7 +289,7 @@ static bool is_third_person(const struct clause *c, size_t from)
 }
 
 /* A chain of words with ezafe cannot be subject and predicate, subject and object, or a phrase with a preposition and an
- * object: it is divided. `first` is its first word, `last` the one behind its last ezafe. */
+ * object: it is divided. `first` is its first word, `last` the one after its last ezafe. */
 static void chain_divide(struct clause *c, size_t first, size_t last)
 {
     const size_t words = last - first + 1;

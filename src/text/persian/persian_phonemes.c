@@ -70,7 +70,7 @@ static bool has_signs(const struct word *word)
     return false;
 }
 
-/* Takes the ezafe off the end: a kasra, or «ی» after a half-space after he. A shadda may stand behind the kasra. */
+/* Takes the ezafe off the end: a kasra, or «ی» after a half-space after he. A shadda may follow the kasra. */
 static void take_ezafe(struct word *word)
 {
     if (word->count >= 2 && word->points[word->count - 1] == KASRA) {

@@ -72,7 +72,7 @@ out:
     return rc;
 }
 
-/* Validation utterances count, too: they lie behind the others in the same block. An utterance that is drawn several
+/* Validation utterances count, too: they follow the others in the same block. An utterance that is drawn several
  * times may meet itself. */
 static int capacity_find(const struct mx_trainer_options *o, const struct mx_sampler_options *order,
                          struct mx_trainer_shape *shape)
@@ -109,7 +109,7 @@ static int order_even(const struct mx_trainer_options *o, const uint32_t *frames
     return order->frame_budget > 0 ? 0 : mx_sampler_budget(order, frames, count, steps, &order->frame_budget);
 }
 
-/* The order of utterances … */
+/* The order of utterances. */
 static int sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
                         struct mx_sampler_options order)
 {
@@ -131,7 +131,7 @@ out:
     return rc;
 }
 
-/* … or of all crops of the utterances, which are all alike. */
+/* The sampler of all crops of the utterances, which are all of the same size. */
 static int crops_sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
                               struct mx_sampler_options order)
 {

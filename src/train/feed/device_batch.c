@@ -327,11 +327,11 @@ int mx_device_batch_divide(struct mx_stream *stream, const struct mx_device_batc
     int rc = 0;
     const int32_t end = part.first + part.count, after = from->count - end;
     const struct piece taken[2] = {{part.first, part.count}};
-    const struct piece around[2] = {{0, part.first}, {end, after}}, behind[2] = {{end, after}};
+    const struct piece around[2] = {{0, part.first}, {end, after}}, following[2] = {{end, after}};
     if (part.count == 0)
         MX_TRY(mx_device_batch_move(stream, from, to));
     else
-        MX_TRY(part_move(stream, from, part.first > 0 ? around : behind, to));
+        MX_TRY(part_move(stream, from, part.first > 0 ? around : following, to));
     MX_TRY(part_move(stream, from, taken, to->twin));
     to->left_out = from->left_out;
 out:

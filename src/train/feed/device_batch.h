@@ -7,7 +7,7 @@
  * moves: then no address and no size depends on the batch. What the host must know about the batch (which one it is,
  * which utterances it holds) moves along beside the buffer.
  *
- * The segments for the vocoder (segment.h) lie behind the arrays of the acoustic network in the same buffer: their mel,
+ * The segments for the vocoder (segment.h) follow the arrays of the acoustic network in the same buffer: their mel,
  * pitch and magnitudes. What they are is known to the host.
  *
  * With work sharing (share_policy.h) a batch on the model device has a twin on the data device, and the sequences are

@@ -48,8 +48,8 @@ struct mx_feed_options {
 struct mx_feed_memory_plan {
     uint64_t host_slots;                                            /* owner "host slots", on the host */
     uint64_t data_slots;                                            /* "data slots", on the data device */
-    uint64_t features;                                              /* "features", on the data device … */
-    uint64_t features_host;                                         /* … and on the host */
+    uint64_t features;                                              /* "features", on the data device */
+    uint64_t features_host;                                         /* on the host */
     uint64_t model_slots;                                           /* "model slots", on the model device */
     uint64_t replica_slots;                                         /* "replica slots": the twins, on the data device */
     uint64_t data_slots_host, model_slots_host, replica_slots_host; /* on the host: offsets of divided batches */

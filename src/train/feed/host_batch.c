@@ -406,7 +406,7 @@ static int samples_put(const float *samples, size_t count, double speed, float *
     return 0;
 }
 
-/* The tensors or samples of `item` behind what is there already. 0 if there is no room or it cannot be aligned. */
+/* Appends the tensors or samples of `item`. 0 if there is no room or it cannot be aligned. */
 static int utterance_append(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t utterance)
 {
     const struct mx_batch_source *const source = batch->source;
@@ -538,7 +538,7 @@ static struct crop crop_place(int64_t hop, int64_t samples, int64_t first, int64
     return (struct crop){begin * hop, end < samples ? end : samples, (int32_t)(first - begin)};
 }
 
-/* The crop's samples and its segment behind what is there already. 0 if there is no room for them. */
+/* Appends the crop's samples and its segment. 0 if there is no room for them. */
 static int crop_put(struct mx_host_batch *batch, const struct mx_dataset_item *item, uint32_t number)
 {
     const struct mx_batch_source *const source = batch->source;

@@ -19,8 +19,8 @@ struct arrays {
     struct mx_slice streams; /* int32 [segments, 2] */
     struct mx_slice mel;     /* [frames, bands]: before it is blurred */
     struct mx_slice tables;  /* of the recipe of short frames */
-    struct mx_slice samples; /* int32 [segments + 1]: offsets of the crops … */
-    struct mx_slice shorts;  /* int32 [segments + 1]: … and of their short frames */
+    struct mx_slice samples; /* int32 [segments + 1]: offsets of the crops */
+    struct mx_slice shorts;  /* int32 [segments + 1]: offsets of their short frames */
     struct mx_slice picks;   /* int32 [frames, MX_VOCODER_BURST_PARTS]: rows of the short mel */
     struct mx_slice burst;   /* [short frames of all crops, MX_VOCODER_BURST_BANDS] */
 };
@@ -168,7 +168,7 @@ static int64_t clamp(int64_t value, int64_t most)
     return value < 0 ? 0 : value < most ? value : most;
 }
 
-/* The crop of segment i, which lies behind those before it, and the rows of its short mel. Copies its samples. */
+/* The crop of segment i, which follows the earlier ones, and the rows of its short mel. Copies its samples. */
 static int crop_take(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_slice audio,
                      const int32_t *ends, const struct mx_segment *segment, int32_t i, struct mx_slice crops)
 {

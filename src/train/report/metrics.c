@@ -29,8 +29,8 @@ struct mx_metrics {
     char *path;
     int64_t first;         /* the step that it was opened after */
     int64_t steps;         /* 0: not known */
-    struct mx_string line; /* the one that is made now … */
-    char *waiting;         /* … and what is not in the file yet, [WAITING_MAX] */
+    struct mx_string line; /* the one that is being composed */
+    char *waiting;         /* lines that are not in the file yet, [WAITING_MAX] */
     size_t waiting_bytes;
     int64_t lost;  /* lines that found no room there */
     bool troubled; /* the last attempt failed, and that was said */
@@ -59,7 +59,7 @@ static size_t lines_keep(const char *data, size_t bytes, int64_t step, bool *end
     }
 }
 
-/* Cuts the file behind the last line up to `step`. It is read piece by piece: it may be larger than the memory. */
+/* Truncates the file after the last line up to `step`. It is read piece by piece: it may be larger than the memory. */
 static int file_trim(int file, const char *path, int64_t step)
 {
     int rc = 0;

@@ -34,9 +34,9 @@ struct mx_trainer_report {
     double rate, grad_norm; /* the norm before clipping; may be not finite */
     struct mx_vocoder_report vocoder;
     int64_t utterances, left_out, tokens, frames; /* frames: of the utterances, or of the segments of a vocoder alone */
-    bool sharing;                                 /* the data device has a replica … */
-    double share;                                 /* … which was assigned this share of the frames … */
-    int64_t shared_frames;                        /* … and trained on this number of them */
+    bool sharing;                                 /* the data device has a replica */
+    double share;                                 /* the share of the frames that it was assigned */
+    int64_t shared_frames;                        /* the number of frames that it trained on */
     uint64_t step_ns, wait_ns; /* the whole step (the first one: since the start); the part spent waiting for data */
     uint64_t backward_ns;      /* of the last batch, with a comm or flow.times; 0: not measured */
     uint64_t sum_wait_ns;      /* with a comm: wait for the others, after this member's own gradients were final */

@@ -88,7 +88,7 @@ static void pack_transposed(const float *data, int64_t ld, int64_t rows, int64_t
     MX_CPU_FN(gemm_pack_b)(&b, 0, width, 0, rows, dst, width * MX_GEMM_NR);
 }
 
-/* Rows as an A operand that may be read up to a multiple of MR: in place, or copied with zeros behind. */
+/* Rows as an A operand that may be read up to a multiple of MR: in place, or copied and padded with zeros. */
 static const float *whole_panels(const float *data, int64_t ld, int64_t rows, int64_t width, float *copy,
                                  int64_t *copy_ld)
 {
@@ -127,7 +127,7 @@ static void softmax_row(float *score, int64_t keys, float factor, struct running
         if (score[i] > highest) highest = score[i];
     }
     if (row->maximum > highest) highest = row->maximum;
-    /* The scores behind the last key become exp(-inf) = 0 by themselves. */
+    /* The scores after the last key become exp(-inf) = 0 without special treatment. */
     for (int64_t i = keys; i % MX_VEC_FLOATS != 0; i++) score[i] = -INFINITY;
     mx_vf sum = {0};
     for (j = 0; j < keys; j += MX_VEC_FLOATS) {

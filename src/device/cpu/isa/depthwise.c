@@ -139,7 +139,7 @@ MX_KERNEL(depthwise_grad)
                              .n = a->n,
                              .taps = a->taps,
                              .backwards = true};
-    const int64_t n = a->n, sums = (a->taps + 1) * n; /* dw and dbias, one behind the other */
+    const int64_t n = a->n, sums = (a->taps + 1) * n; /* dw, then dbias */
     const struct mx_chunks chunks = mx_chunks_plan(a->rows.rows, CHUNK_ROWS, sums * (int64_t)sizeof(float));
     float *dw = mx_cpu_ptr(a->dw), *dbias = mx_cpu_ptr(a->dbias), *partial = gang->shared;
     int64_t begin, end;

@@ -101,7 +101,7 @@ static inline const float *mx_frames_one(const struct mx_frames *f, int64_t s, i
 static inline void mx_frames_block(const struct mx_frames *f, int64_t row, int lanes, float *stage,
                                    const float *source[MX_VEC_FLOATS])
 {
-    int64_t low = 0, high = f->count; /* the utterance of the first frame: the first that ends behind it */
+    int64_t low = 0, high = f->count; /* the utterance of the first frame: the first that ends after it */
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (f->frames[middle + 1] <= row)

@@ -18,7 +18,7 @@ MX_VEC_INLINE mx_vf mx_numbers_root_inverse(mx_vf x)
 #endif
 }
 
-/* Both parts of each number side by side, and one behind the other. */
+/* Complex numbers with their parts interleaved, and with all real parts before all imaginary ones. */
 #if MX_VEC_BYTES == 64
 #define MX_MIX_REAL 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define MX_MIX_IMAG 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31

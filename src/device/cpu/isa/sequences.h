@@ -21,7 +21,7 @@ static inline bool mx_sequences_agree(const struct mx_gang *gang, const char *op
     return fine;
 }
 
-/* The first segment whose end lies behind `row`; `segments` if none does. */
+/* The first segment whose end is after `row`; `segments` if none does. */
 static inline int64_t mx_segment_of(const int32_t *ends, int64_t segments, int64_t row)
 {
     int64_t low = 0, high = segments;

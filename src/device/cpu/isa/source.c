@@ -72,7 +72,7 @@ struct stretch {
     float f0[2], gate[2], phase;
 };
 
-/* Phases at `count` samples behind the frame, in turns within ±½: in double, since harmonic k multiplies their error by
+/* Phases at `count` samples after the frame, in turns within ±½: in double, since harmonic k multiplies their error by
  * k. */
 static void turns_fill(const struct mx_harmonics_args *a, const struct stretch *s, int64_t count, float *turns)
 {
@@ -158,8 +158,8 @@ static void window_fill(struct texture_window *w, const struct mx_texture_args *
     const float *const u = (const float *)mx_cpu_ptr(a->source) + 2 * row * a->n;
     const float *const v = (const float *)mx_cpu_ptr(a->noise) + 2 * row * a->n;
     const float *const gain = mx_cpu_ptr(a->gain);
-    const int64_t before = from - MX_TEXTURE_REACH_MAX, behind = from + STRETCH + MX_TEXTURE_REACH_MAX;
-    const int64_t first = before < 0 ? 0 : before, end = behind > a->n ? a->n : behind;
+    const int64_t before = from - MX_TEXTURE_REACH_MAX, after = from + STRETCH + MX_TEXTURE_REACH_MAX;
+    const int64_t first = before < 0 ? 0 : before, end = after > a->n ? a->n : after;
     memset(w, 0, sizeof *w);
     MX_VEC_EACH(i, n, first, end, {
         mx_vf low, high;
@@ -180,7 +180,7 @@ MX_VEC_INLINE mx_vf window_mean(const float *powers, int64_t k, int64_t n, int64
     for (int64_t lane = 0; lane < LANES; lane++) {
         const int64_t first = k + lane < reach ? 0 : k + lane - reach;
         const int64_t end = k + lane + reach + 1 < n ? k + lane + reach + 1 : n;
-        among[lane] = (float)(end > first ? end - first : 1); /* lanes behind the last bin are not used */
+        among[lane] = (float)(end > first ? end - first : 1); /* lanes after the last bin are not used */
     }
     return sum / among;
 }

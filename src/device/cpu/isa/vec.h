@@ -95,7 +95,7 @@ MX_VEC_INLINE mx_vf mx_vf_load_halves(const float *low, const float *high)
 }
 #endif
 
-/* The first n lanes (0 ≤ n ≤ MX_VEC_FLOATS), 0 in the others; memory behind them is not touched. A whole vector where n
+/* The first n lanes (0 ≤ n ≤ MX_VEC_FLOATS), 0 in the others; memory after them is not touched. A whole vector where n
  * is a constant is an ordinary load or store. */
 MX_VEC_INLINE mx_vf mx_vf_load_n(const float *p, int n)
 {

@@ -114,7 +114,7 @@ static float exponentials(const float *x, int64_t n, float *e, float *largest)
     return mx_vf_sum(sum);
 }
 
-/* g: the label of classes [first, last) before it is divided by its sum, 0 behind them. What is cut off is not left to
+/* g: the label of classes [first, last) before it is divided by its sum, followed by zeros. What is cut off is not left to
  * the exponential: numbers too small for a float's full precision are slow. */
 static void label_make(float q, int64_t first, int64_t last, float g[LABEL_WIDTH])
 {

@@ -28,7 +28,7 @@ BF16 static inline __m512 load_16(const void *p, bool bf16, __mmask16 mask)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p)), 16));
 }
 
-/* `count` (≤ 32) numbers at p as bf16, 0 behind them. */
+/* `count` (≤ 32) numbers at p as bf16, followed by zeros. */
 BF16 static inline __m512i load_32(const void *p, bool bf16, int64_t count)
 {
     const __mmask32 mask = count >= EDGE ? 0xffffffffu : (1u << count) - 1u;
