@@ -175,7 +175,7 @@ static void bench_conv(struct bench *bench, struct unit *unit, int64_t in, int64
     unit_clear(unit);
 }
 
-/* The feed-forward layer's convolution in mixed precision: what it reads and writes is bf16, but for the weights. */
+/* The feed-forward layer's convolution in mixed precision: what it reads and writes is bf16, except the weights. */
 static void bench_bf16_conv(struct bench *bench, struct unit *unit, int64_t in, int64_t out)
 {
     char what[64];

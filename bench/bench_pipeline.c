@@ -350,7 +350,7 @@ static void sharing_report(struct bench *bench, const char *name, const double *
     bench_report(bench, name, "frames/s", &job, peer_name, &peer, bar);
 }
 
-/* Besides the bar: what the two cores give to two programs that have nothing to do with each other, with half a batch
+/* In addition to the bar: what the two cores give to two programs that have nothing to do with each other, with half a batch
  * each. A machine whose memory is too slow for both, or that others use, shows there. And devices that share each step
  * wait for the slower one: where the speeds of the cores vary by themselves, that alone costs, and no program that
  * trains in step can do better. */

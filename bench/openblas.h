@@ -4,7 +4,7 @@
  *
  * OpenBLAS picks its kernels when it is loaded. An older one does not know newer processors and falls back to kernels
  * of decades ago, which would be no fair peer. Where this machine has wider vectors than its own choice uses, a second
- * copy is loaded that is told to use them, and that copy is the peer. It stays loaded until the program ends.
+ * copy is loaded that is configured to use them, and that copy is the peer. It stays loaded until the program ends.
  */
 #ifndef MX_BENCH_OPENBLAS_H
 #define MX_BENCH_OPENBLAS_H

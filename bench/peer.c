@@ -149,7 +149,7 @@ bool peer_open(struct peer *peer, const char *label, const char *script, const c
     *peer = (struct peer){.label = label};
     if (!python_find(python, sizeof python)) return left_out(label, NO_PYTHON);
     fflush(stdout);
-    signal(SIGPIPE, SIG_IGN); /* a peer that ended is told by its answer */
+    signal(SIGPIPE, SIG_IGN); /* a peer that ended is detected by its answer */
     peer->child = script_start(python, script, arguments, &from, &to);
     if (peer->child < 0) return left_out(label, "it cannot be started");
     peer->from = fdopen(from, "r");

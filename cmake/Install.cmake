@@ -98,7 +98,7 @@ set(CPACK_PACKAGE_DESCRIPTION
 voice. Two devices share the work: one prepares batches while the other
 trains, each under its own memory limit. 'myxtts devices' tells which
 devices can be used and what would add others. The library and headers
-for programs of one's own are included.")
+for your own programs are included.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

@@ -173,7 +173,7 @@ row 'He said "so and left.' <"$folder/good.wav"
 run "$folder/one" --tokens chars
 check "a stray quote: the row is kept" test "$code" -eq 0
 says '21: 21 good, 0 rejected'
-check "a stray quote is told with its line" grep -q "^warning: .*metadata.csv:21: 021: a stray '\"'" "$folder/stderr"
+check "a stray quote is reported with its line" grep -q "^warning: .*metadata.csv:21: 021: a stray '\"'" "$folder/stderr"
 
 # ---- too many rejected rows ----
 

@@ -205,7 +205,7 @@ tone_corpus letters 88 '$count = 16000 + 2000 * ($row * 7 % 9); $loud = 9000; $s
 done_with check letters --tokens chars
 check "one letter is believable, nothing else is rejected" test "$(listed letters)" = \
     'row-086 speaking-rate;row-087 speaking-rate;'
-check "the range is told" grep -qE 'rate +from [0-9.]+ to [0-9.]+ sounds a second are believable' stdout
+check "the range is reported" grep -qE 'rate +from [0-9.]+ to [0-9.]+ sounds a second are believable' stdout
 cp letters/rejects.tsv letters.checked
 done_with prepare letters -o letters.pack --tokens chars
 check "prepare judges the same rows in the same words" cmp letters.checked letters.pack.rejects.tsv

@@ -30,7 +30,7 @@ wav_is() {
         [ "$data" -ge $((2 * rate)) ] && [ "$data" -le $((24 * rate)) ]
 }
 
-# rows_are DIR COUNT: metadata.csv has so many rows of three parts, each with its recording, and wavs/ nothing else.
+# rows_are DIR COUNT: metadata.csv has COUNT rows of three parts, each with its recording, and wavs/ nothing else.
 rows_are() {
     local id
     [ "$(wc -l <"$1/metadata.csv")" -eq "$2" ] || return 1

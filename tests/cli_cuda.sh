@@ -55,7 +55,7 @@ check "of the devices in use" test "$(grep -c CUDA_VISIBLE_DEVICES stderr)" -eq 
 MYXTTS_CUDA_CUBLAS=/nonexistent/libcublas.so.12 refused 3 'a GPU is here, but it cannot be used: /nonexistent/libcublas.so.12' \
     "'myxtts train .*--backend cpu' does without it" "${base[@]}" --dry-run
 CUDA_DOUBLE_DEVICES=0 done_with devices
-check "a driver without a device is told in one line" test "$(grep -c 'no device for it' stdout)" -eq 1
+check "a driver without a device is reported in one line" test "$(grep -c 'no device for it' stdout)" -eq 1
 clean devices
 CUDA_DOUBLE_DEVICES=1 refused 3 'Multi-GPU requires at least 2 GPUs: backend cuda has 1 device' 'devices here: ' \
     "${base[@]}" "${pair[@]}" --steps 2 --output none
@@ -86,7 +86,7 @@ follows on_cpu cpu single
 done_with "${base[@]}" "${pair[@]}" --steps 4 --enable-static-shapes --output graphs
 clean graphs
 check "steps are launched as graphs" test "$(total graph_launches)" -ge 2
-check "graphs are updated, not made anew" test "$(total updates)" -ge 1
+check "graphs are updated, not rebuilt" test "$(total updates)" -ge 1
 follows on_cpu cpu graphs
 done_with "${base[@]}" "${pair[@]}" --steps 4 --mixed-precision --output half
 clean half
@@ -104,13 +104,13 @@ follows in_halves same begun
 # The model device: the data device runs ahead, and what it prepares for later steps may be lost without harm.
 CUDA_DOUBLE_FAIL_DEVICE=1 CUDA_DOUBLE_FAIL_RUN=700 CUDA_DOUBLE_RUN_CODE=719 run "${base[@]}" "${pair[@]}" --steps 4 --output lost
 check "a lost device: exit code $code" test "$code" -eq 3
-check "a lost device is told" grep -q 'error: .*the device is lost (CUDA_ERROR_LAUNCH_FAILED)' stderr
+check "a lost device is reported" grep -q 'error: .*the device is lost (CUDA_ERROR_LAUNCH_FAILED)' stderr
 check "and that there is nothing to go on from" grep -q 'hint: .*nothing was saved yet: run the same command again$' stderr
 check "a lost device: nothing wrong was asked of CUDA" grep -qx 'faults 0' report
 check "a lost device: its contexts are given back" grep -qx 'contexts 0' report
 done_with "${base[@]}" "${pair[@]}" --steps 4 --output lost # as the hint says
 CUDA_DOUBLE_FAIL_ALLOC=20 run "${base[@]}" "${pair[@]}" --steps 4 --output full
 check "no memory: exit code $code" test "$code" -eq 3
-check "no memory is told" grep -q 'error: cuda:[01]: .*no memory left (CUDA_ERROR_OUT_OF_MEMORY)' stderr
+check "no memory is reported" grep -q 'error: cuda:[01]: .*no memory left (CUDA_ERROR_OUT_OF_MEMORY)' stderr
 clean 'no memory'
 finish

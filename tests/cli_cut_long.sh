@@ -62,7 +62,7 @@ check "without a voice the row is too long" grep -q '1 too-long' stdout
 check "… and the log says why" grep -q '1 rows are longer than 20 s and are left out: there is no voice' stderr
 refused 2 nowhere '.' prepare corpus --output none.pack --cut-voice nowhere --tokens chars
 
-# a row that cannot be cut: no pauses. It is told, listed, and rejected as before
+# a row that cannot be cut: no pauses. It is reported, listed, and rejected as before
 cp -r corpus stuck
 perl -e 'my $data = pack("s<*", map { int(9000 * sin($_ * 0.09)) } 0 .. 24 * 16000 - 1);
     open(my $wav, ">:raw", "stuck/wavs/long.wav");

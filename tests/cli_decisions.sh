@@ -66,7 +66,7 @@ check "nothing was made" test ! -e x.pack -a ! -e x
 decide corpus/decisions.tsv $'row-001\tdrop' $'row-007\tfix\tThe tone number h.'
 done_with "${prepare[@]}" corpus.pack
 check "prepare drops and fixes" grep -q '20: 19 good, 1 rejected' stdout
-check "decisions are told once" test "$(grep -c '^decisions: ' stderr)" -eq 1
+check "decisions are reported once" test "$(grep -c '^decisions: ' stderr)" -eq 1
 check "a dropped row is listed" grep -q $'row-001\tdropped' corpus.pack.rejects.tsv
 printf 'row-002\tkeep\n' >>corpus/decisions.tsv
 done_with "${prepare[@]}" corpus.pack

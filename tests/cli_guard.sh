@@ -60,7 +60,7 @@ start=start/checkpoints/step-00000001.safetensors
 spoil $start x.safetensors x
 done_with train "${common[@]}" --output spoiled --init-from x.safetensors --steps 6
 check "three batches an epoch, two steps of six are left out" test "$(grep -c '"skipped":true' spoiled/metrics.jsonl)" -eq 2
-check "their loss is told as null" \
+check "their loss is written as null" \
     test "$(grep '"skipped":true' spoiled/metrics.jsonl | grep -c '"loss":null')" -eq 2
 check "the log blames one utterance, not its company" \
     test "$(grep -c 'is left out: its loss is not finite; utterances: row-007$' spoiled/log.txt)" -eq 2
@@ -81,7 +81,7 @@ check "and there is a report of it" grep -q '</html>' ended/report.html
 end=$(grep -o '^{"step":[0-9]*' ended/metrics.jsonl | tail -n 1 | grep -o '[0-9]*$')
 check "not at once: $end steps" test "$end" -gt 4
 for step in $((end - 2)) $((end - 1)) "$end"; do
-    check "step $step is told" grep -q '"loss":null.*"skipped":true' <(told ended "$step")
+    check "step $step is reported" grep -q '"loss":null.*"skipped":true' <(told ended "$step")
     check "step $step is in the log" grep -qE "step $step is left out: .*: row-0(06|08|09|10|11)$" ended/log.txt
 done
 good=$(printf 'ended/checkpoints/step-%08d.safetensors' $((end - 3)))

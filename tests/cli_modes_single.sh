@@ -23,7 +23,7 @@ said 'single' '   - Buffer Size: 50'
 said 'single' '   - Smart Prefetching: Enabled'
 check "single: prefetches to the cores" grep -q '   - Prefetching to device 0 (cores* .*) with buffer_size=50$' stderr
 check "the model is on the cores" grep -q 'Creating model on device 0 (cores* ' stderr
-check "nobody is told of GPUs" test "$(grep -c GPU stderr stdout single/log.txt single/run.json | grep -vc ':0$')" -eq 0
+check "no message mentions GPUs" test "$(grep -c GPU stderr stdout single/log.txt single/run.json | grep -vc ':0$')" -eq 0
 check "the plan before step 1" grep -q '^    activations .* [KM]iB$' stderr
 check "the messages are in the log" grep -q 'INFO 🚀 Intelligent Pipeline' single/log.txt
 check "the prefetch of batches of 4 is 8" grep -q '^Batches: 8 loaded and [1-9][0-9]* being loaded, 50 prepared and 1 trained on$' stderr

@@ -54,7 +54,7 @@ for _ in $(seq 200); do grep -q '^step 2 of 20' follow.out && break; sleep 0.05;
 steps 3 20 >>empty/metrics.jsonl
 wait "$follower"
 check "a run that begins while it is watched: exit code" test $? -eq 0
-check "waits, follows, begins anew, ends" diff <(printf '%s\n' waiting 3 2 20 done) \
+check "waits, follows, starts over, ends" diff <(printf '%s\n' waiting 3 2 20 done) \
     <(sed 's/^step \([0-9]*\) .*/\1/; s/^waiting.*/waiting/' follow.out)
 check "state of run.json" bash -c "printf '{\"state\":\"interrupted\",\"devices\":[]}' >empty/run.json &&
     '$program' monitor empty --once | grep -q interrupted"

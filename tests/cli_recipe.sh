@@ -54,9 +54,9 @@ done_with synth --checkpoint old --text "$text" --output old.wav
 check "a voice of the default recipe has its own" has 22050 old.wav
 done_with eval --checkpoint run --data tones
 done_with export run --format piper --output piper
-check "Piper is told the rate" grep -q '"sample_rate":[[:space:]]*24000' piper/voice.onnx.json
+check "Piper gets the rate" grep -q '"sample_rate":[[:space:]]*24000' piper/voice.onnx.json
 done_with export run --format sherpa --output sherpa
-check "sherpa-onnx is told the rate" grep -qa 'sample_rate.\{1,4\}24000' sherpa/voice.onnx
+check "sherpa-onnx gets the rate" grep -qa 'sample_rate.\{1,4\}24000' sherpa/voice.onnx
 serve run old --listen 127.0.0.1:0 --wyoming 127.0.0.1:0 || exit 1
 check "the server names both rates" test "$(grep -c "voice '\(run\|old\)'.*\(24000\|22050\) Hz" server)" = 2
 for name in run old; do

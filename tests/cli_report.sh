@@ -60,7 +60,7 @@ LC_MESSAGES=C.UTF-8 LANGUAGE=fa "$program" report run --output asked.html >/dev/
 check "it obeys LANGUAGE" grep -q '<html lang="fa" dir="rtl">' asked.html
 rm run/report.html
 done_with report run/
-check "the page is made anew" test -s run/report.html
+check "the page is written again" test -s run/report.html
 "$program" report run --output - >piped.html
 check "to the standard output" cmp -s <(sed 's/"written":[0-9]*//g' piped.html) <(sed 's/"written":[0-9]*//g' run/report.html)
 
@@ -81,7 +81,7 @@ check "it was interrupted" fact stopped '/"state":"interrupted"/'
 check "without a failure" fact stopped '/"failure":null/'
 steps=$(grep -c '"loss_z"' stopped/metrics.jsonl)
 done_with train --resume stopped --steps $((steps + 2)) --tensorboard on
-check "the second start is told" fact stopped '/"state":"done"/ && /"first_step":'"$steps"'\b/'
+check "the second start is reported" fact stopped '/"state":"done"/ && /"first_step":'"$steps"'\b/'
 check "with event files" test "$(event_files stopped)" -eq 1
 done_with train --resume stopped --steps $((steps + 4))
 check "one for each start" test "$(event_files stopped)" -eq 2

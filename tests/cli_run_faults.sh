@@ -79,7 +79,7 @@ check "| head: saved" saved_last pipe
 check "| head: log.txt says so" grep -q 'everything is saved' pipe/log.txt
 done_with train --resume pipe --steps $(($(last_step pipe) + 1))
 
-# A signal in the middle of an evaluation: the run that goes on makes it anew, and in the end nothing differs.
+# A signal in the middle of an evaluation: the resumed run repeats it, and the results are the same.
 many=("${args[@]}" --set data.validation_fraction=0.4 --set training.samples=5 --steps 4 --eval-every 2)
 done_with train "${many[@]}" --output evaluated
 start train "${many[@]}" --output evaluating
@@ -162,7 +162,7 @@ mv away/wavs away/gone
 ended 2 "recordings vanish between evaluations"
 check "says that none can be used" grep -q 'found no usable utterance in 8 batches in a row' stderr
 mv away/gone away/wavs
-check "an evaluation without recordings is told" grep -q 'WARN step [0-9]*: nothing was evaluated, since no recording' unheard/log.txt
+check "an evaluation without recordings is reported" grep -q 'WARN step [0-9]*: nothing was evaluated, since no recording' unheard/log.txt
 done_with train --resume unheard --steps $(($(last_step unheard) + 3))
 check "each step has its evaluation, or a word about it" test "$(last_step unheard)" -eq \
     $(($(grep -c '"evaluation"' unheard/metrics.jsonl) + $(grep -c 'WARN.*nothing was evaluated' unheard/log.txt)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # The folder of a run, with the program given as $1: it has one writer, a refused command changes nothing in it, its log
-# has every message, and it keeps no more than it is told to.
+# has every message, and it keeps no more than the settings say.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh

@@ -69,7 +69,7 @@ served 0
 # ---- the token ----
 printf 'a-token-of-many-letters\n' >token
 serve run --listen 127.0.0.1:0 --token-file token || exit 1
-check "the token is told to nobody" bash -c '! grep -q a-token server'
+check "the token is never shown" bash -c '! grep -q a-token server'
 speak without ''
 check "without a token: status $status" test "$status" = 401
 speak wrong '' -H 'Authorization: Bearer a-token-of-many-letterz'

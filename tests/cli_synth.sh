@@ -42,7 +42,7 @@ check "the same text and seed give the same file" cmp one.wav two.wav
 done_with synth --checkpoint run --text 'The tone number a.' --output other.wav --speaker low
 check "another speaker sounds different" test "$(cksum <one.wav)" != "$(cksum <other.wav)"
 done_with synth --checkpoint run --text 'The tone number a.' --output file.wav --speaker-wav tones/wavs/row-003.wav
-check "a short recording is told" grep -q '^warning: there are 1.[0-9] s of the voice to sound like' stderr
+check "a short recording is reported" grep -q '^warning: there are 1.[0-9] s of the voice to sound like' stderr
 check "and by how much the voice was moved towards it" grep -q '^moved towards the recordings: pitch by [+-][0-9.]* semitones, colour by [0-9.]* dB' stderr
 done_with synth --checkpoint run --text 'The tone number a.' --output network.wav --likeness 0 --speaker-wav tones/wavs/row-003.wav
 check "or that it was not" test -z "$(grep 'moved towards' stderr)"
@@ -54,7 +54,7 @@ check "a second recording counts" test "$(cksum <file.wav)" != "$(cksum <files.w
 check "and its seconds do" grep -q '^warning: there are [23].[0-9] s of the voice to sound like' stderr
 printf 'The tone number a.\nThe tone number b.\n' >two.txt
 done_with synth --checkpoint run --text-file two.txt --output-dir cloned --speaker-wav tones/wavs/row-003.wav
-check "lines are told once about the recording" test "$(grep -c 's of the voice to sound like' stderr)" -eq 1
+check "the recording is reported once" test "$(grep -c 's of the voice to sound like' stderr)" -eq 1
 check "and speak with it" cmp cloned/001.wav file.wav
 perl -e 'print pack("a4Va4a4VvvVVvva4V", "RIFF", 64036, "WAVE", "fmt ", 16, 1, 1, 16000, 32000, 2, 16, "data", 64000), "\0" x 64000' >still.wav
 refused 2 "'still.wav': all samples are equal" 'louder' synth --checkpoint run --text a --output a.wav --speaker-wav tones/wavs/row-003.wav --speaker-wav still.wav

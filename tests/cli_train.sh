@@ -80,7 +80,7 @@ check "samples are spoken" test -s whole/samples/step-00000010/000.wav -a -s who
 check "a recording tells the voice" test -s whole/voices/000.wav
 check "the last checkpoint" test -e whole/checkpoints/step-00000020.safetensors
 check "the first one is gone" test ! -e whole/checkpoints/step-00000005.safetensors
-check "what is told at the end" grep -q '^whole: step 20 of 20$' stdout
+check "what is printed at the end" grep -q '^whole: step 20 of 20$' stdout
 refused 1 'already holds a run' 'resume' train --train-data tones --output whole "${args[@]}"
 done_with train --resume whole
 check "a finished run has nothing left" grep -q 'nothing is left' stderr
@@ -185,7 +185,7 @@ check "says so" grep -q 'no improvement since step 2' stderr
 done_with train --train-data tones --output tuned "${small[@]}" --init-from whole --steps 2
 check "begins with the old weights" grep -q 'weights from whole' stderr
 check "begins at step 1" grep -q '^{"step":1,' tuned/metrics.jsonl
-# The network of a checkpoint is what it was: whoever asks for another one is told.
+# The network of a checkpoint is what it was: whoever asks for another one gets an error.
 before=$(cksum whole/config.yaml whole/checkpoints/*)
 refused 1 '(tiny, width 32, heads 2, blocks 1 and 2, hidden 64) is not the one that was asked for (small, width 32' \
     'a run continues with the network it has' train --resume whole --model-size small --steps 30

@@ -79,7 +79,7 @@ done_with synth --voice base --speaker low --language es "${text[@]}" --output n
 check "as options" cmp path.wav name.wav
 done_with synth --language es "${text[@]}" --output name.wav
 check "without a name, a speaker of the language speaks" cmp path.wav name.wav
-check "and it is told" grep -q "speaker 'low', who speaks the language of the text" stderr
+check "and it is reported" grep -q "speaker 'low', who speaks the language of the text" stderr
 done_with synth --checkpoint voices/base.voice.safetensors --speaker low --language en "${text[@]}" --output path.wav
 done_with synth --voice low --language en "${text[@]}" --output name.wav
 check "a language that is given counts" cmp path.wav name.wav

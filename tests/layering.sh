@@ -113,10 +113,10 @@ check()
         }
 
         /str(n|case|ncase)?cmp[(].*"(cuda|opencl|cpu)"/ && own != "device" {
-            breach("a backend is told by its name; ask its struct mx_backend_status")
+            breach("a backend is recognised by its name; ask its struct mx_backend_status")
         }
         /str(n|case|ncase)?cmp[(].*"(en|fa|es|fr|de|it|ru)"/ {
-            breach("a language is told by its code; ask its struct mx_language")
+            breach("a language is recognised by its code; ask its struct mx_language")
         }
 
         own != "cli" {
@@ -282,8 +282,8 @@ src/model/long.c:701: file is longer than 700 lines
 src/model/m.c:1: model/ must not include train/, which stands after it
 src/model/m.c:3: "device/backend.h" belongs to device/ alone; callers use myxtts/device.h
 src/model/p.c:2: model/ must not include speech/, which stands after it
-src/train/n.c:1: a backend is told by its name; ask its struct mx_backend_status
-src/train/n.c:2: a language is told by its code; ask its struct mx_language
+src/train/n.c:1: a backend is recognised by its name; ask its struct mx_backend_status
+src/train/n.c:2: a language is recognised by its code; ask its struct mx_language
 src/train/t.c:2: "t.h" is not written from src/ on
 src/train/t.c:3: "device/cpu/kernels.h" belongs to device/ alone; callers use myxtts/device.h'
     expect check "$tree" "$wanted"

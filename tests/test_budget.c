@@ -265,13 +265,13 @@ static void test_watch_every_step(void **state)
     for (int step = 0; step < 200; step++) {
         assert_int_equal(mx_budget_charge(budget, "slow", 1, false), 0);
         assert_int_equal(mx_budget_charge(budget, "leaky", 3, true), 0);
-        /* 64 steps that are each higher than the one before need 65; then it is told once. */
+        /* 64 steps that are each higher than the one before need 65; then it is reported once. */
         const bool told = mx_budget_watch(budget, LIMIT, owner, &growth);
         assert_int_equal(told, step == MX_BUDGET_WINDOW);
     }
     assert_string_equal(owner, "leaky");
     assert_int_equal(growth, 3 * (MX_BUDGET_WINDOW - 1));
-    /* The episode ends, and another one is told again. */
+    /* The episode ends, and another one is reported again. */
     int told = 0;
     assert_false(mx_budget_watch(budget, LIMIT, owner, &growth));
     for (int step = 0; step < 200; step++) {
@@ -283,7 +283,7 @@ static void test_watch_every_step(void **state)
     mx_budget_destroy(budget);
 }
 
-/* Other work on the same device that needs more is no leak, if the watch is told that it begins. */
+/* Other work on the same device that needs more is not a leak, if the watch is notified when it begins. */
 static void test_watch_restart(void **state)
 {
     (void)state;

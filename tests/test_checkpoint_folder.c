@@ -298,7 +298,7 @@ static int save_limited(struct checkpoint_rig *rig, uint64_t step, size_t limit,
     return status;
 }
 
-/* The disk is full after so many bytes: an error, and nothing else has happened. */
+/* The disk is full after a number of bytes: an error, and nothing else has happened. */
 static void full_disk_changes_nothing(void **state)
 {
     struct checkpoint_rig *const rig = *state;

@@ -419,7 +419,7 @@ static void lost_run(const struct cuda_double *cuda, const char *what, long valu
     assert_int_equal(mx_stream_sync(stream), 0);
     assert_int_equal(mx_stream_sync(other), 0); /* so that what fails is the fill */
     assert_int_equal(cuda->set(what, value), 0);
-    (void)mx_fill(stream, &fill); /* it may be told at once, or when it is waited for */
+    (void)mx_fill(stream, &fill); /* it may be reported at once, or when it is waited for */
     (void)mx_event_record(event, stream);
     assert_int_equal(mx_event_sync(event), 0);
     assert_true(mx_event_done(event));

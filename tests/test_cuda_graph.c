@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Recorded work (mx_graph_begin …) on CUDA, which is the double here: it runs when it is launched and not before, takes
- * over new arguments, is made anew where the sequence differs, and refuses what cannot be recorded. Training of a small
+ * over new arguments, is rebuilt where the sequence differs, and refuses what cannot be recorded. Training of a small
  * model on CUDA follows the CPU backend, and recorded it gives the same bits as submitted.
  */
 // clang-format off
@@ -102,7 +102,7 @@ static void test_record(void **state)
     assert_ptr_equal(graph, before);
     assert_int_equal(b.cuda->get("updates"), 1);
     launched(&b, graph, 20);
-    /* Another one is made anew. */
+    /* A different one is rebuilt. */
     work_record(&b, &graph, 7, 3, false);
     assert_int_equal(b.cuda->get("updates"), 1);
     launched(&b, graph, 21);

@@ -329,7 +329,7 @@ static void test_products(void **state)
 
 /* ---- modules ---- */
 
-/* An instruction that nobody knows is told with its line, here as by the driver's compiler. */
+/* An unknown instruction is reported with its line, here as by the driver's compiler. */
 static void test_unknown_instructions(void **state)
 {
     struct cuda_rig *const rig = *state;

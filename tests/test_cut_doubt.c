@@ -25,8 +25,8 @@ static struct mx_align_path path = {.begin = begins, .end = ends};
 static const struct mx_align_text text = {.words = words, .word_count = WORDS};
 static const struct mx_cut_doubt doubt = {.text = &text, .heard = heard, .scores = scores, .rate = RATE, .hop = HOP};
 
-/* Places word w at frames [begin, end), with pauses of so many frames around it. */
-static void word_put(int32_t w, int64_t begin, int64_t end, int64_t before, int64_t behind)
+/* Places word w at frames [begin, end), with pauses of `before` and `after` frames around it. */
+static void word_put(int32_t w, int64_t begin, int64_t end, int64_t before, int64_t after)
 {
     begins[w] = begin;
     ends[w] = end;
@@ -35,7 +35,7 @@ static void word_put(int32_t w, int64_t begin, int64_t end, int64_t before, int6
                                       .quiet_begin = (begin - before) * HOP,
                                       .quiet_end = begin * HOP,
                                       .still_begin = end * HOP,
-                                      .still_end = (end + behind) * HOP,
+                                      .still_end = (end + after) * HOP,
                                       .after = words[w].after};
 }
 

@@ -544,7 +544,7 @@ static void test_events(void **state)
     hear(s, heard, sizeof heard, "data: {\"step\":12,");
     snprintf(rig.path, sizeof rig.path, "%s/metrics.jsonl", rig.folder);
     FILE *file = fopen(rig.path, "ab");
-    fprintf(file, "{\"step\":13,\"lo"); /* half a line: nothing is told of it */
+    fprintf(file, "{\"step\":13,\"lo"); /* half a line: it is ignored */
     fclose(file);
     run_write(&rig, "{\"state\":\"done\"}");
     hear(s, heard, sizeof heard, "event: run\ndata: {\"state\":\"done\"}\n\n");
@@ -571,7 +571,7 @@ static void test_events(void **state)
     rig_close(&rig);
 }
 
-/* A run that was resumed has another past: its lines are told anew. */
+/* A resumed run has another history: its lines are sent again. */
 static void test_events_anew(void **state)
 {
     struct rig rig;

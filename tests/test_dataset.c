@@ -158,7 +158,7 @@ static void test_prepared_file_as_cache(void **state)
     mx_dataset_close(dataset);
 }
 
-/* A run that goes on gives the vocabulary that its cache was made with; another one makes the cache anew. And whoever
+/* A run that goes on gives the vocabulary that its cache was made with; another one rebuilds the cache. And whoever
  * leaves the cache to others does not write one. */
 static void test_cache_of_the_given_vocabulary(void **state)
 {

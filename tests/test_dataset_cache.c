@@ -138,7 +138,7 @@ static void test_torn_record_is_decoded_again(void **state)
 }
 
 /* A recording has changed since the cache was begun. What the corpus's own vocabulary is may have changed with it, so
- * the cache is begun anew where a vocabulary is given; where none is, all other rows are kept. */
+ * the cache is started over where a vocabulary is given; where none is, all other rows are kept. */
 static void test_begun_cache_of_a_changed_corpus(void **state)
 {
     const struct small_place *const place = *state;

@@ -464,7 +464,7 @@ static float *waveform(const double *magnitude, int64_t frames)
     return out;
 }
 
-/* The mel of a waveform that was made from a mel is that mel, but for what phases cannot satisfy. */
+/* The mel of a waveform that was made from a mel is that mel, except for what no phases can satisfy. */
 static void there_and_back(void **state)
 {
     (void)state;

@@ -242,7 +242,7 @@ static void test_long_runs_take_nothing(void **state)
 
 /* ---- the watch ---- */
 
-/* What the log says while steps of these times and frames are told to a watch. */
+/* What the log says while a watch gets steps of these times and frames. */
 static void watch_tell(struct mx_flow_watch *watch, FILE *log, const uint64_t step_ns[2], const int64_t frames[2],
                        struct mx_flow_watch_report *report)
 {
@@ -259,7 +259,7 @@ static void begin_note(void *context)
     ++*(int *)context;
 }
 
-/* Each step counts in its own report, and what the report says is what whoever asks later is told. Only the step that
+/* Each step counts in its own report, and a later query returns what the report says. Only the step that
  * is watched tells that it begins. */
 static void test_steps_count_in_their_reports(void **state)
 {

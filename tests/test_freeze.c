@@ -143,7 +143,7 @@ static void test_gradients_of_the_rest_are_the_same_bits(void **state)
         rig_load(&some, batch.utterances, RIG_BATCH);
         rig_teach(&some, 3);
         gradients_compare(&all, &some, patterns[i]);
-        /* And what is ready is told as it would be without freezing: downwards, the end at the end. */
+        /* And what is ready is reported as it would be without freezing: downwards, the end at the end. */
         struct progress progress = {.last = some.table->floats};
         const struct mx_model_pass_info info = {.seed = 1, .step = 3, .ready = ready_watch, .context = &progress};
         assert_int_equal(mx_model_forward_backward(some.model, some.stream, rig_parameters(&some), rig_gradients(&some),

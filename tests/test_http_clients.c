@@ -134,7 +134,7 @@ static void health_from(const struct mx_http *http, const char *own, int status)
 
 static void many_connections(void **state)
 {
-    /* At a socket for IPv4 and IPv6, if there is IPv6: IPv4 addresses are told apart there, too. */
+    /* At a socket for IPv4 and IPv6, if there is IPv6: IPv4 addresses are distinguished there, too. */
     struct mx_http *http;
     const struct mx_http_options wide = {.address = "[::]:0", .insecure = true, .connections_per_address = 3};
     const bool six = mx_http_open(&wide, &service, &http) == 0;

@@ -168,7 +168,7 @@ static void test_tolerated(void **state)
     mx_manifest_close(manifest);
 }
 
-/* ---- what is wrong is told with its line ---- */
+/* ---- what is wrong is reported with its line ---- */
 
 static void test_bad_rows(void **state)
 {

@@ -44,7 +44,7 @@ static void overfits_one_batch(void **state)
             fail_msg("loss %d went from %g to %g only", k, start.values[k], end.values[k]);
     if (!(end.total < 0.05 * start.total)) fail_msg("the loss went from %g to %g only", start.total, end.total);
 
-    /* The durations that were found are the true ones (but for neighbours that are the same symbol, whose border nobody
+    /* The durations that were found are the true ones (except for neighbours that are the same symbol, whose border nobody
      * can know), and those that the model speaks by itself are nearly the same. */
     struct mx_speech speech;
     float *found = rig_download(&rig, mx_model_view(rig.model).durations, rig.batch.tokens.rows);

@@ -30,7 +30,7 @@
 
 struct heard {
     char lines[64][64];
-    int count, anew;
+    int count, restarts;
 };
 
 static void hear(void *context, char *text, size_t length)
@@ -41,9 +41,9 @@ static void hear(void *context, char *text, size_t length)
     heard->count++;
 }
 
-static void hear_anew(void *context)
+static void hear_restart(void *context)
 {
-    ((struct heard *)context)->anew++;
+    ((struct heard *)context)->restarts++;
 }
 
 static char folder[] = "/tmp/myxtts-test-XXXXXX";
@@ -76,7 +76,7 @@ static void test_follow_grows(void **state)
 {
     struct heard heard = {0};
     struct mx_follow *follow;
-    const struct mx_follow_sink sink = {&heard, hear, hear_anew};
+    const struct mx_follow_sink sink = {&heard, hear, hear_restart};
     (void)state;
     unlink(path);
     assert_int_equal(mx_follow_open(path, &follow), 0);
@@ -91,7 +91,7 @@ static void test_follow_grows(void **state)
     assert_int_equal(mx_follow_read(follow, 1 << 20, &sink), 0);
     assert_int_equal(heard.count, 3);
     assert_string_equal(heard.lines[2], "three");
-    assert_int_equal(heard.anew, 0);
+    assert_int_equal(heard.restarts, 0);
     const uint64_t before = mx_alloc_count();
     append("four\n");
     assert_int_equal(mx_follow_read(follow, 1 << 20, &sink), 0);
@@ -99,12 +99,12 @@ static void test_follow_grows(void **state)
     mx_follow_close(follow);
 }
 
-/* A resumed run replaces the file by one that ends earlier; a truncated one is told from a grown one. */
-static void test_follow_anew(void **state)
+/* A resumed run replaces the file by one that ends earlier; a truncated one is distinguished from a grown one. */
+static void test_follow_restart(void **state)
 {
     struct heard heard = {0};
     struct mx_follow *follow;
-    const struct mx_follow_sink sink = {&heard, hear, hear_anew};
+    const struct mx_follow_sink sink = {&heard, hear, hear_restart};
     (void)state;
     unlink(path);
     append("one\ntwo\nthree\n");
@@ -113,20 +113,20 @@ static void test_follow_anew(void **state)
     assert_int_equal(heard.count, 3);
     assert_int_equal(mx_file_write_atomic(path, "one\ntwo\nother and longer\n", 25), 0);
     assert_int_equal(mx_follow_read(follow, 1 << 20, &sink), 0);
-    assert_int_equal(heard.anew, 1);
+    assert_int_equal(heard.restarts, 1);
     assert_int_equal(heard.count, 6);
     assert_string_equal(heard.lines[5], "other and longer");
     assert_int_equal(truncate(path, 4), 0);
     assert_int_equal(mx_follow_read(follow, 1 << 20, &sink), 0);
-    assert_int_equal(heard.anew, 2);
+    assert_int_equal(heard.restarts, 2);
     assert_int_equal(heard.count, 7);
     unlink(path); /* what was read stays, until there is another one */
     assert_int_equal(mx_follow_read(follow, 1 << 20, &sink), 0);
     assert_false(mx_follow_exists(follow));
-    assert_int_equal(heard.anew, 2);
+    assert_int_equal(heard.restarts, 2);
     append("new\n");
     assert_int_equal(mx_follow_read(follow, 1 << 20, &sink), 0);
-    assert_int_equal(heard.anew, 3);
+    assert_int_equal(heard.restarts, 3);
     assert_string_equal(heard.lines[7], "new");
     mx_follow_close(follow);
 }
@@ -491,7 +491,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_follow_grows),
-        cmocka_unit_test(test_follow_anew),
+        cmocka_unit_test(test_follow_restart),
         cmocka_unit_test(test_follow_long_lines),
         cmocka_unit_test(test_view_lines),
         cmocka_unit_test(test_view_damage),

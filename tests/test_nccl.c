@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Sums by NCCL (dist/nccl.h), which is the double here: two members, a thread with a device each, get the same sums in
- * the order of ranks; sums wait for their gradients and do not hold up the caller; what goes wrong is told with what to
+ * the order of ranks; sums wait for their gradients and do not hold up the caller; what goes wrong is reported with what to
  * do about it. tests/mpi_nccl.sh has the processes.
  */
 // clang-format off

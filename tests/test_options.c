@@ -270,7 +270,7 @@ static void test_settings_wrong(void **state)
     assert_int_equal(rc, MX_ERR_NO_MEMORY);
 }
 
-/* The line as it was given, but for some options. */
+/* The line as it was given, without some options. */
 static void lined(const char *expected, int count, const char *const *arguments)
 {
     char *argv[MX_OPTION_LIST_MAX + 16];

@@ -127,7 +127,7 @@ static void plain_measured(int64_t frames, double *measured)
     }
 }
 
-/* Pitch, gates and phases of the rule must be those of the track, but for roundings to float. */
+/* Pitch, gates and phases of the rule must be those of the track, up to roundings to float. */
 static void expect_track(const struct track *track, int64_t frames)
 {
     static double measured[FRAMES];

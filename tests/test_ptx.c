@@ -213,7 +213,7 @@ static double real_of(const struct type *type, uint64_t word)
     return type->bits == 64 ? value : (double)single;
 }
 
-/* Sums of float32 are right when those of doubles are rounded once more, but for the fused one. */
+/* Sums of float32 are right when those of doubles are rounded once more, except for the fused one. */
 static uint64_t real_sum(const struct type *type, const char *name, const uint64_t operands[3])
 {
     const double a = real_of(type, operands[0]), b = real_of(type, operands[1]), c = real_of(type, operands[2]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Recordings to sound like (speech/reference.h): several of them count by their length, a long one counts whole, those
- * that cannot be used are refused with what to do, and what makes the voice worse is told.
+ * that cannot be used are refused with what to do, and what makes the voice worse is reported.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Replicas by themselves: buckets cover the gradient once and are told when they are final, the gradients of two parts
+ * Replicas by themselves: buckets cover the gradient once and are reported when they are final, the gradients of two parts
  * of a batch add up to those of the whole, and two halves of an update are the whole update.
  */
 #include <setjmp.h>
@@ -210,7 +210,7 @@ struct told {
     float *copies; /* of the whole gradient, when each was told */
 };
 
-/* What is told to be final, as it is when the stream has come so far. */
+/* What is reported as final, as it is when the stream has come so far. */
 static int told_ready(void *context, int64_t from)
 {
     struct told *const told = context;

@@ -150,7 +150,7 @@ static void test_balance_makes_both_end_together(void **state)
 
 /* ---- decisions ---- */
 
-/* Ten steps of 1,000 frames, `shared` of them on the data device, with so many nanoseconds each. */
+/* Ten steps of 1,000 frames, `shared` of them on the data device, with these nanoseconds each. */
 static struct mx_share_meter meter_of(int64_t shared, uint64_t own_ns, uint64_t other_ns, uint64_t step_ns)
 {
     struct mx_share_meter meter = {0};

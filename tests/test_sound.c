@@ -87,7 +87,7 @@ static int32_t measure(struct fixture *fixture, const float *audio, const int32_
     return features.frames.rows;
 }
 
-/* Sound of a packed mel, with these options but for the capacity; audio has room for all. */
+/* Sound of a packed mel, with these options except the capacity; audio has room for all. */
 static void speak(struct fixture *fixture, struct mx_sound_options options, const float *mel, const int32_t *frames,
                   int32_t count, float *audio, int32_t *offsets)
 {

@@ -6,7 +6,7 @@
  * initialised: the selection is parsed from the command line alone, then mx_registry_open initialises only the backends
  * that it names (all of them for listing). Chosen devices are renumbered in the order given: the first is GPU:0 (the
  * data device), the second GPU:1 (the model device), whatever their physical indices; or "device 0" and "device 1",
- * where nobody should be told of GPUs. If a requested device is missing,
+ * where messages should not mention GPUs. If a requested device is missing,
  * the error is MX_ERR_NO_DEVICE, and its hint lists the available devices. Nothing falls back.
  */
 #ifndef MYXTTS_REGISTRY_H

@@ -61,11 +61,12 @@ struct mx_voice_options {
     size_t size;
     const char *device;  /* as `myxtts devices` names them; NULL: "cpu:0" */
     const char *vocoder; /* NULL: that of the voice, or Griffin-Lim if it has none; "griffin-lim"; or the path of a run,
-                            checkpoint or voice file, or the name of an installed one, whose vocoder shall be used */
-    int cpu_devices;     /* split the processor into so many devices; 0: one */
+                            checkpoint or voice file, or the name of an installed one, whose vocoder to use */
+    int cpu_devices;     /* number of devices that the processor is split into; 0: one */
     int rounds;          /* of the vocoder; 0: as many as usual; MX_VOICE_NONE: none */
     int projections;     /* of the vocoder; 0: as many as usual; MX_VOICE_NONE: none */
-    const char *lexicon; /* path of a file that says how words are pronounced, besides those that the voice knows and
+    const char
+        *lexicon; /* path of a file that says how words are pronounced, in addition to those that the voice knows and
                             before them; NULL: none */
 };
 
@@ -119,7 +120,7 @@ struct mx_speaking {
     uint64_t seed;              /* of the noise in the sound */
     const char *pauses;         /* pauses of single kinds, with commas between them: "paragraph=900,line=300", in
                                    milliseconds; sentence, paragraph, ellipsis, dash, line. A number is a factor of all,
-                                   besides pause_scale. NULL: as usual */
+                                   in addition to pause_scale. NULL: as usual */
     /* Up to 64 recordings of one person to sound like. Each has 0.4 to 120 seconds without silence at the ends; 5 seconds
      * or more in all are good. A silent or clipped one is MX_ERR_DATA; what makes the voice worse (too little speech,
      * noise, several people) is among the warnings. */

@@ -59,7 +59,7 @@ two()
     cp "$file.trace" "$folder/ranks-$name.trace"
 }
 
-# link GBIT: two name spaces joined by a link of so many Gbit/s
+# link GBIT: two name spaces joined by a link of GBIT Gbit/s
 link()
 {
     ip netns del $near 2>/dev/null || true

@@ -36,7 +36,7 @@ def wav_read(file):
 
 
 def compare(who, audio, wanted, rate):
-    """The same samples, but for rounding."""
+    """The same samples, up to rounding."""
     if len(audio) != len(wanted):
         sys.exit(f"test-onnx: {who}: {len(audio)} samples, synth makes {len(wanted)}")
     worst = np.abs(audio - wanted).max()

@@ -64,7 +64,7 @@ def sherpa_say(folder, lines, speaker, output):
 
 
 def others_print(path, synth, folder):
-    """Samples that agree but for rounding need not be recognised again."""
+    """Samples that agree up to rounding need not be recognised again."""
     worst = []
     for name, text in lines_read(path):
         wanted, audio = wav_read(f"{synth}/{name}.wav"), wav_read(f"{folder}/{name}.wav")

@@ -12,7 +12,7 @@
 # Bar: at most 2 points more word errors than `synth`.
 # Also prints the texts that Piper reads differently from our cleaners, with both readings.
 #
-# Corpora and trained voices are kept in BUILD/onnx and used again; remove the folder to train anew.
+# Corpora and trained voices are kept in BUILD/onnx and used again; remove the folder to train again.
 
 set -euo pipefail
 here="$(realpath "$(dirname "${BASH_SOURCE[0]}")")"

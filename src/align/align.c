@@ -150,10 +150,10 @@ static void gaps_settle(struct mx_align_search *s, uint8_t *decisions)
         *mine =
             (uint8_t)((*mine & (MX_ALIGN_OTHER_STAYS | MX_ALIGN_SKIP_CHAIN)) | how | (by_skip ? MX_ALIGN_BY_SKIP : 0));
         /* what the next gap has if word g is left out */
-        const float anew = g < s->lattice->words ? arrive - s->lattice->skip_first[g] : NEVER, on = skip;
-        const bool chain = on > anew;
+        const float start = g < s->lattice->words ? arrive - s->lattice->skip_first[g] : NEVER, on = skip;
+        const bool chain = on > start;
         if (g < s->word_end) mine[1] = (uint8_t)((mine[1] & ~MX_ALIGN_SKIP_CHAIN) | (chain ? MX_ALIGN_SKIP_CHAIN : 0));
-        skip = (chain ? on : anew) - c->skip_more;
+        skip = (chain ? on : start) - c->skip_more;
         if (!chain) skip_root = root;
         if (skip < DEAD) skip = NEVER;
     }

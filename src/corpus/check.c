@@ -51,7 +51,7 @@ static int symbol_compare(const void *left, const void *right)
 
 /* ---- reading ---- */
 
-/* What is known of a row besides the report's list, until the report is made. Both are written by the one worker that
+/* What is known of a row in addition to the report's list, until the report is made. Both are written by the one worker that
  * reads the row. */
 struct result {
     double rate;  /* of mx_row_rate */

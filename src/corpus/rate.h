@@ -25,7 +25,7 @@
  * at any speed. */
 #define MX_RATE_ROWS   20
 #define MX_RATE_SOUNDS 8
-/* A normal pause besides the spoken sounds: even a recording of one letter is longer than the letter itself.
+/* A normal pause in addition to the spoken sounds: even a recording of one letter is longer than the letter itself.
  */
 #define MX_RATE_PAUSE_SECONDS 0.75
 

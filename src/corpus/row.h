@@ -3,7 +3,7 @@
  * One complete row of a corpus: its recording (audio.h), its text as spoken (text/text.h), its symbols (text/tokens.h),
  * and the decision whether it can be used. `check` and `prepare` both use this code, so that they agree on every row.
  *
- * Besides what the audio reader refuses, a row is rejected if its text belongs to no known language, if nothing in it
+* In addition to what the audio reader refuses, a row is rejected if its text belongs to no known language, if nothing in it
  * can be spoken, if it holds an unknown symbol, or if the number of sounds per second shows that text and recording do
  * not belong together (rate.h). Seconds are those after trimming.
  *

@@ -24,7 +24,7 @@
  * step in all ranks together: the weight for averages over them.
  *
  * With `times` an utterance occurs that many times in an epoch on average: in each epoch one of the two whole numbers
- * around it. The number of utterances in an epoch stays `count`. Which ones occur once more is drawn anew in each epoch.
+ * around it. The number of utterances in an epoch stays `count`. Which ones occur once more is drawn again in each epoch.
  *
  * With `even` the steps of an epoch are of nearly equal frames: there are as many as the limits ask for, and they are
  * cut so that the largest of them is as small as that number allows. An utterance longer than the budget is a batch of

@@ -158,7 +158,7 @@ struct mx_predict_step mx_predict_step(const struct mx_predict_input *in, int64_
     const double busy_ms = out.compute_ms + out.carry_ms + out.straggle_ms + out.exposed_ms + out.agree_ms;
     out.data_wait_ms = fmax(0, in->data_ms * own - busy_ms);
     out.step_ms = busy_ms + out.data_wait_ms;
-    /* One rank of the profile did one of its steps in step_ms; whatever that had besides the parts above stays. */
+    /* One rank of the profile did one of its steps in step_ms; the rest of that time stays the same. */
     const double alone_ms = fmax(in->train_ms, in->data_ms), rest_ms = fmax(0, in->step_ms - alone_ms);
     out.step_ms += rest_ms;
     out.speed = work * in->step_ms / out.step_ms;

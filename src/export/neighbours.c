@@ -61,12 +61,12 @@ void mx_export_neighbours_settle(struct mx_onnx *o, const struct mx_export_symbo
     const struct mx_onnx_value next =
         MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)), mx_export_slice(o, kinds, 1, MX_EXPORT_END, 0), nothing);
     /* What follows each end, and how many of them each id follows. */
-    const struct mx_onnx_value next =
+    const struct mx_onnx_value following =
         MX_ONNX_WITH(o, "Concat", (MX_ONNX_A_INT("axis", 0)),
                      MX_ONNX_WITH(o, "Compress", (MX_ONNX_A_INT("axis", 0)), next, end), nothing);
     const struct mx_onnx_value ends = MX_ONNX(o, "CumSum", mx_export_cast(o, end, MX_ONNX_INT64), mx_onnx_int(o, 0));
     const struct mx_onnx_value bit =
-        MX_ONNX(o, "Gather", MX_ONNX_LIST(o, 1, 2, 4, 8), MX_ONNX(o, "Gather", next, ends));
+        MX_ONNX(o, "Gather", MX_ONNX_LIST(o, 1, 2, 4, 8), MX_ONNX(o, "Gather", following, ends));
     const struct mx_onnx_value keep =
         MX_ONNX(o, "Equal", MX_ONNX(o, "Mod", MX_ONNX(o, "Div", silent, bit), two), mx_onnx_int(o, 0));
     *ids = MX_ONNX_WITH(o, "Compress", (MX_ONNX_A_INT("axis", 0)), plain, keep);

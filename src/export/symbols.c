@@ -222,14 +222,15 @@ static void spaces_settle(struct mx_onnx *o, const struct mx_export_symbols *s, 
 {
     const struct mx_onnx_value space = mx_onnx_int(o, s->space);
     const struct mx_onnx_value marks = mx_onnx_tensor(o, NULL, MX_ONNX_BOOL, &(int64_t){s->token_count}, 1, s->marks);
-    const struct mx_onnx_value before = neighbour(o, *tokens, -1, s->space), next = neighbour(o, *tokens, 1, s->space);
+    const struct mx_onnx_value before = neighbour(o, *tokens, -1, s->space),
+                               following = neighbour(o, *tokens, 1, s->space);
     const struct mx_onnx_value first = /* of a space and a mark */
-        MX_ONNX(o, "And", MX_ONNX(o, "Equal", *tokens, space), MX_ONNX(o, "Gather", marks, next));
+        MX_ONNX(o, "And", MX_ONNX(o, "Equal", *tokens, space), MX_ONNX(o, "Gather", marks, following));
     const struct mx_onnx_value second =
         MX_ONNX(o, "And", MX_ONNX(o, "Gather", marks, *tokens), MX_ONNX(o, "Equal", before, space));
     const struct mx_onnx_value begun = /* a mark at the very beginning has no space before it */
         MX_ONNX(o, "Greater", mx_export_range(o, mx_export_rows(o, *tokens)), mx_onnx_int(o, 0));
-    const struct mx_onnx_value swapped = MX_ONNX(o, "Where", first, next, *tokens);
+    const struct mx_onnx_value swapped = MX_ONNX(o, "Where", first, following, *tokens);
     *tokens = MX_ONNX(o, "Where", MX_ONNX(o, "And", second, begun), space, swapped);
     const struct mx_onnx_value blank = MX_ONNX(o, "Equal", *tokens, space);
     const struct mx_onnx_value next = MX_ONNX(o, "Equal", neighbour(o, *tokens, 1, s->space), space);

@@ -68,7 +68,7 @@ static void forget(struct mx_follow *follow, const struct mx_follow_sink *sink)
     follow->read_bytes = 0;
     follow->used = 0;
     follow->skipping = false;
-    if (sink->anew != NULL) sink->anew(sink->context);
+    if (sink->restart != NULL) sink->restart(sink->context);
 }
 
 /* Looks what stands at the path now, and opens it if it is not what is open. */

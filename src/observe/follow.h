@@ -4,7 +4,7 @@
  * come.
  *
  * The file need not exist yet. If it was replaced or truncated (a resumed run trims metrics.jsonl), everything is read
- * again from its first line, after a call of `anew`. A last line without its newline waits until it is complete; a line
+ * again from its first line, after a call of `restart`. A last line without its newline waits until it is complete; a line
  * longer than MX_FOLLOW_LINE_MAX is skipped.
  *
  * Memory: mx_follow_open allocates everything, reading allocates nothing. Lines point into the follower's own block,
@@ -24,7 +24,7 @@ struct mx_follow;
 struct mx_follow_sink {
     void *context;
     void (*line)(void *context, char *text, size_t length); /* may change the text */
-    void (*anew)(void *context);                            /* (optional) discard what was read before */
+    void (*restart)(void *context);                         /* (optional) discard what was read before */
 };
 
 int mx_follow_open(const char *path, struct mx_follow **out);

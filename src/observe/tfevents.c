@@ -22,7 +22,7 @@
 #include "observe/keep.h"
 
 #define FILE_MAX    ((size_t)64 << 20) /* of a picture or a sound */
-#define FILES_LEAST 4                  /* that share the limit: so much stays when the oldest goes */
+#define FILES_LEAST 4                  /* that share the limit, so that deleting the oldest keeps most of the data */
 #define NAMES       100                /* starts within one second at the same step: more than enough */
 
 struct mx_tfevents {

@@ -180,7 +180,7 @@ static int depth_name(const struct mx_tune *tune, int32_t loaded, int32_t prepar
                     (int)prepared, (int)now->prepared);
 }
 
-/* So many as now would have been enough, had the waits been bridged: at least twice as many, at most all. */
+/* The workers that would have sufficed if they had hidden the waits: at least twice as many as now, at most all. */
 static int32_t bridging(int32_t now, const struct mx_tune_figures *f, int32_t most)
 {
     const double missing = f->data_wait * f->period_ns * f->batches / fmax(f->train_ns, 1);

@@ -319,7 +319,7 @@ static int options_choose(struct mx_job *job)
     const bool tuned = p->auto_tune && p->overlap && d->num_workers == 0;
     const int64_t most = tuned ? d->num_workers_max : MX_PIPELINE_WORKERS, half = cores > 3 ? cores / 2 : 1;
     const int64_t workers = mx_least(d->num_workers > 0 ? d->num_workers : half, most);
-    /* With two devices the run itself waits so long for the first batch (loop.c): then the trainer tells at once
+    /* With two devices the run itself waits this long for the first batch (loop.c): then the trainer tells at once
      * what is missing. */
     const double delay = mx_device_pair_multi(&job->devices) && p->overlap ? 0 : p->model_start_delay;
     const struct mx_trainer_flow flow = {.data_device = job->devices.data,
@@ -370,7 +370,7 @@ static int options_choose(struct mx_job *job)
     return rc < 0 ? rc : mx_job_learning_choose(job, mx_job_vocoder_there(job));
 }
 
-/* What can be told wrong without looking at the corpus, so that no folder is made in vain. */
+/* Validates what can be checked without the corpus, before folders are created. */
 static int settings_check(const struct mx_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;

@@ -98,7 +98,7 @@ void mx_job_ranks_batch(const struct mx_job *job, struct mx_trainer_options *opt
 
 /* ---- what must be the same ---- */
 
-/* The settings but for the places of files, which may differ from machine to machine. */
+/* The settings, except the paths of files, which may differ from machine to machine. */
 static uint64_t settings_hash(const struct mx_job *job)
 {
     char none[1] = "";

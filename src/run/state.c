@@ -368,7 +368,7 @@ static int weights_restore(struct mx_job *job)
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
     mx_info("weights from %s: %zu tensors", mx_checkpoint_path(job->origin), report.loaded);
     if (!mx_checkpoint_listens(job->origin))
-        mx_warn("%s cannot listen to recordings: that part of the network begins anew",
+        mx_warn("%s cannot listen to recordings: that part of the network is reinitialised",
                 mx_checkpoint_path(job->origin));
 out:
     return rc;

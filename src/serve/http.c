@@ -28,10 +28,10 @@
 
 #define PATIENCE_MS  20000
 #define WATCH_MS     100
-#define SPARE        32                 /* connections above the limit that are told so */
+#define SPARE        32                 /* connections above the limit that get an error */
 #define HEADER_BYTES ((size_t)32 << 10) /* that a connection may use: its headers, later a block of the answer */
 #define SEND_BYTES   (64 << 10)         /* that the system may hold for a client; it takes twice as much */
-#define BODY_SPARE   ((size_t)64 << 10) /* of a body besides its text */
+#define BODY_SPARE   ((size_t)64 << 10) /* of a body, in addition to its text */
 #define BODY_FACTOR  6                  /* bytes of JSON that a byte of text may take: \u0041 */
 #define DROPPED_MAX  ((size_t)8 << 20)  /* bytes of a body that is too large: after them nobody listens */
 
@@ -264,7 +264,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return result;
 }
 
-/* Paths are compared as they were sent: what is written with % is none of ours. Values of a query are decoded. */
+/* Paths are compared as they were sent: a path with % never matches. Values of a query are decoded. */
 static size_t on_unescape(void *context, struct MHD_Connection *connection, char *text)
 {
     (void)context;

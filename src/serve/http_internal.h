@@ -21,7 +21,7 @@ struct mx_http_stream;
 /* A connection. Everything is guarded by the lock of the server. */
 struct mx_http_client {
     bool used;
-    bool refused;            /* above a limit: it is told so, and closed */
+    bool refused;            /* above a limit: refused with an error, then closed */
     bool displaced;          /* closed for a new connection; its thread has not noticed yet */
     bool busy;               /* a request has begun and is not answered completely */
     bool asked;              /* all of the request is there; otherwise the connection is idle */

@@ -342,7 +342,7 @@ int mx_service_find(const struct mx_service *s, const char *name, size_t *voice,
 int mx_service_retry_now(const struct mx_service *s)
 {
     const struct mx_service_counts *const c = &s->counts;
-    /* The networks need so long for the jobs that are there, if these are like those before. */
+    /* The time the networks need for the current jobs, if they are like earlier ones. */
     const double each = c->jobs > 0 ? c->work_seconds / (double)c->jobs : 0, all = each * (double)c->active;
     return all < 1 ? 1 : all > RETRY_MOST ? RETRY_MOST : (int)ceil(all);
 }

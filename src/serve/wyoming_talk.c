@@ -29,10 +29,10 @@
 #define READ_BYTES    4096
 #define CHUNKS        8                  /* that are sent at once, at most */
 #define ESCAPED       6                  /* bytes of a byte of text in JSON, at most: \u0020 */
-#define AROUND        ((size_t)16 << 10) /* bytes of an event besides its text */
+#define AROUND        ((size_t)16 << 10) /* bytes of an event, in addition to its text */
 #define SOUND_SAMPLES ((size_t)CHUNKS * MX_WYOMING_CHUNK_SAMPLES)
 
-/* Besides the codes of myxtts/error.h: the client has gone, and the talk ends without a word. */
+/* In addition to the codes of myxtts/error.h: the client has disconnected, and the session ends without a message. */
 #define GONE (-1000)
 
 struct talk {
@@ -209,7 +209,7 @@ static int nothing_end(struct talk *t)
     return job_end(t);
 }
 
-/* Sends the sound that is there; waits for it, but not so long that the client would be forgotten. */
+/* Sends the sound that is there; waits for it, but not so long that a disconnected client goes unnoticed. */
 static int sound_pass(struct talk *t)
 {
     int rc;

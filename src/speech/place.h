@@ -29,7 +29,7 @@ struct mx_place_vocoder {
     struct mx_buffer *weights;
 };
 
-/* `name`: MX_SOUND_GRIFFIN_LIM, or the run folder or checkpoint whose vocoder it shall be; NULL: the vocoder of the
+/* `name`: MX_SOUND_GRIFFIN_LIM, or the run folder or checkpoint whose vocoder to use; NULL: the vocoder of the
  * checkpoint `own` (NULL: there is none), or Griffin–Lim if it has none.
  * MX_ERR_USAGE if there is nothing under that name; MX_ERR_DATA if it has no vocoder, or one for another recipe, or one
  * whose weights are not finite. */

@@ -16,7 +16,7 @@
 #define SIDE_MOST  400 /* maximum: a longer recording is no more suspicious than a short one */
 #define STEP       20  /* frames from place to place */
 
-/* What 98 of 100 references of one person stay below: so much, and so much more for each frame of both sides. */
+/* What 98 of 100 references of one person stay below: a constant, and an increment for each frame of both sides. */
 #define USUAL       500.0
 #define USUAL_FRAME 0.3
 

@@ -53,7 +53,7 @@ static enum mx_language_id language_first(const struct mx_vocabulary *vocabulary
 }
 
 /* The only language of the vocabulary with this script; otherwise `found`, to be refused: a Spanish voice reads Latin
- * letters as Spanish, a voice of Spanish and French must be told. */
+ * letters as Spanish, a voice of Spanish and French needs the language. */
 static enum mx_language_id language_of_script(const struct mx_vocabulary *vocabulary, enum mx_language_id found)
 {
     enum mx_language_id only = found;

@@ -12,7 +12,7 @@
 
 #define PIECE_TOKENS  600  /* room for a piece in a batch with others */
 #define PIECE_FRAMES  1200 /* about 14 seconds */
-#define LONGEST_PIECE 4    /* a piece alone may be so many times as long */
+#define LONGEST_PIECE 4    /* length factor for a piece that is alone in its batch */
 
 #define OPTIONS_MOST 4096 /* bytes: no version of a struct of options comes near */
 

@@ -173,7 +173,7 @@ struct mx_language_rules {
     /* (optional) Joiners of the parts of a word: the code point to write for this joiner, 0 for any other code point.
      * Default: the joiners of the script. */
     uint32_t (*joiner)(uint32_t point);
-    /* (optional) Which code points the cleaner leaves in the text besides letters of the script and punctuation; they
+    /* (optional) Which code points the cleaner leaves in the text in addition to letters of the script and punctuation; they
      * are not folded to another form. Default: none. */
     bool (*writes)(const struct mx_script *script, uint32_t point);
     /* (optional) For text that is read in a given way (say_as.h): names of characters; what makes an ordinal when it is

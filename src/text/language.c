@@ -16,7 +16,7 @@
 
 #define RANGES(...) ((const struct mx_script_range[]){__VA_ARGS__, {0, 0}})
 
-/* What the scripts of India write at the end of a sentence, besides the full stop. */
+/* What the scripts of India write at the end of a sentence, in addition to the full stop. */
 #define DANDA "।.॥."
 
 enum script {

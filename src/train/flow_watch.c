@@ -57,8 +57,8 @@ static void shares_take(struct mx_flow_watch *m, struct mx_flow_watch_report *ou
         now.blocked_ns[k] = stage->blocked_ns.mean * now.batches[k];
     }
     struct mx_flow_watch_mark *const place = &m->marks[m->steps % MX_FLOW_WATCH_WINDOW], before = *place;
-    const bool anew = now.since_ns != before.since_ns; /* there is none, or the statistics began anew */
-    const struct mx_flow_watch_mark from = anew ? (struct mx_flow_watch_mark){0} : before;
+    const bool restarted = now.since_ns != before.since_ns; /* there is none, or the statistics restarted */
+    const struct mx_flow_watch_mark from = restarted ? (struct mx_flow_watch_mark){0} : before;
     const uint64_t wall = between(from.wall_ns, now.wall_ns);
     out->data_busy = share(between(from.data_busy_ns, now.data_busy_ns), wall);
     out->model_busy = share(between(from.model_busy_ns, now.model_busy_ns), wall);
@@ -115,7 +115,7 @@ static struct mx_tally tally_scale(struct mx_tally t, double by)
 /* The statistics of this window alone. */
 static void stats_since(const struct mx_pipeline_stats *from, struct mx_pipeline_stats *s)
 {
-    if (s->since_ns != from->since_ns) return; /* they began anew */
+    if (s->since_ns != from->since_ns) return; /* they restarted */
     for (int i = 0; i < MX_STAGES; i++) {
         s->stages[i].busy_ns = mx_tally_since(&from->stages[i].busy_ns, &s->stages[i].busy_ns);
         s->stages[i].cpu_ns = mx_tally_since(&from->stages[i].cpu_ns, &s->stages[i].cpu_ns);

@@ -23,7 +23,7 @@ static double most_of(const struct mx_trainer *t)
     return t->options.flow.share_most > 0 ? t->options.flow.share_most : MX_SHARE_MOST;
 }
 
-/* The data device's speed as a share of the model device's, as far as it can be told without trying. */
+/* The data device's speed as a share of the model device's, as far as it can be estimated without trying. */
 static double speed_guess(const struct mx_trainer *t)
 {
     const struct mx_device_info *const data = mx_device_info(mx_trainer_data_device(&t->options));
@@ -54,7 +54,7 @@ void mx_share_control_begin(struct mx_trainer *t)
 
 /* ---- turns ---- */
 
-/* What the data device keeps of its range is as old as the last step that was shared, so it gets all of it anew. */
+/* What the data device keeps of its range is as old as the last step that was shared, so it receives the whole range. */
 static int sharing_open(struct mx_trainer *t)
 {
     int rc = 0;
@@ -117,7 +117,7 @@ static double idle_of(const struct mx_trainer *t)
     const struct mx_share_control *const s = &t->sharing;
     struct mx_pipeline_stats now, since = s->mark;
     mx_pipeline_stats(t->pipeline, &now);
-    /* Whoever measures a run may have begun the statistics anew since then. */
+    /* A caller that measures a run may have restarted the statistics since then. */
     if (now.since_ns != since.since_ns) since = (struct mx_pipeline_stats){0};
     const double wall = (double)(now.wall_ns - since.wall_ns);
     return wall > 0 ? fmax(0, 1 - (double)(now.data_busy_ns - since.data_busy_ns) / wall) : 0;

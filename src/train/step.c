@@ -47,7 +47,7 @@ static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, 
     int rc = 0;
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
         struct mx_pipeline_batch batch;
-        MX_TRY(mx_pipeline_take(t->pipeline, t->stream, &batch)); /* never 1: training data begins anew */
+        MX_TRY(mx_pipeline_take(t->pipeline, t->stream, &batch)); /* never 1: training data is repeated */
         const struct mx_device_batch *const on_device = t->held[(*held)++] = batch.slot;
         if (i == 0) t->first_held = batch.number;
         t->taken++;
@@ -389,6 +389,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
     mx_share_control_step(t, report);
 out:
     for (; held > 0; held--) (void)mx_pipeline_give(t->pipeline, t->stream); /* after a failure */
-    if (rc < 0 && t->state.step == before.step) t->state = before; /* so that what is saved now begins this step anew */
+    if (rc < 0 && t->state.step == before.step)
+        t->state = before; /* so that a run resumed from here repeats this step */
     return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The driver: start, devices, primary contexts, names of errors. "Machine" numbers are those of all devices; programs
- * see the ones that CUDA_VISIBLE_DEVICES lets through, numbered anew.
+ * see the ones that CUDA_VISIBLE_DEVICES lets through, renumbered.
  *
  * Memory: a primary context lives from its first retain to its last release; all that is left in it then is released,
  * and counted as leaks unless the context was lost.

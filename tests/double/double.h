@@ -84,7 +84,7 @@
     X(compiles)                                                                                                        \
     X(graph_launches)                                                                                                  \
     X(graph_nodes) /* of all graph launches */                                                                         \
-    X(updates)     /* graphs updated instead of made anew */                                                           \
+    X(updates)     /* graphs updated instead of rebuilt */                                                             \
     X(leaks)       /* objects alive when their context went */                                                         \
     X(faults)
 

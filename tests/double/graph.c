@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Captures and graphs: a capture is the list of commands that were given meanwhile, and a launch gives them again.
- * Memory is looked up at each launch, so that a graph that names released memory is told.
+ * Memory is looked up at each launch, so that a graph that names released memory is reported.
  *
  * Memory: cuStreamEndCapture hands the graph to the caller; an executable graph has a copy of the list.
  */

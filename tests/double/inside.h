@@ -95,7 +95,7 @@ struct block {
     struct ptx_shadow shadow; /* without words: not watched */
     struct block *next;
 };
-/* The host memory behind `bytes` at `address`, as seen from `context`, held; NULL with a fault if there are not so many
+/* The host memory behind `bytes` at `address`, as seen from `context`, held; NULL with a fault if there are fewer
  * or it must not be seen. */
 struct block *block_hold(struct context *context, CUdeviceptr address, size_t bytes, char **host, const char *call);
 void block_drop(struct block *block);
@@ -178,7 +178,7 @@ struct command {
     struct block *blocks[BLOCKS_MAX];
     char *hosts[BLOCKS_MAX]; /* where the addresses are */
     int block_count;
-    CUresult broken;          /* found wrong when it was queued, but only to be told when it runs */
+    CUresult broken;          /* found wrong when it was queued, but only reported when it runs */
     struct order_clock given; /* what the host knew then */
     struct command *next;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Memory of devices and pinned memory. A device address is a number that no host pointer can be, and that is never
- * given twice: whoever reads it on the host crashes, and whoever uses it after its release is told. New memory begins
+ * given twice: reading it on the host crashes, and using it after its release is reported. New memory begins
  * with numbers that are not numbers; in builds without AddressSanitizer, which watches by itself, the bytes around it
  * are looked at when it is released.
  *

@@ -49,7 +49,7 @@ uint32_t order_begin(int slot, const struct order_clock *given)
 {
     struct order_clock *const clock = &clocks[slot];
     merge(clock, given);
-    if (clock->last[slot] + 1 == NUMBER_MAX) fault(0, "more commands than can be told apart");
+    if (clock->last[slot] + 1 == NUMBER_MAX) fault(0, "more commands than can be numbered");
     return ++clock->last[slot] * ORDER_SLOTS + (uint32_t)slot;
 }
 

@@ -12,7 +12,7 @@
 
 _Thread_local struct stream *capturing;
 
-/* Whether the thing that a stream of the context is about to do is the one that shall fail. */
+/* Whether the thing that a stream of the context is about to do is the one that must fail. */
 static bool run_strikes(const struct context *context)
 {
     const long device = settings()->fail_device;

@@ -143,7 +143,7 @@ static void record_read(struct mx_packed_file *packed, uint32_t row, const struc
     check(mx_packed_speaker(packed, record->speaker) != NULL);
 }
 
-/* One epoch of batches; what cannot be used is told, and nothing else happens. Utterances that were in batches. */
+/* One epoch of batches; what cannot be used is reported, and nothing else happens. Utterances that were in batches. */
 static int32_t epoch_run(struct mx_dataset *dataset, struct mx_batch_source *source)
 {
     const uint32_t count = mx_dataset_count(dataset);

@@ -5,14 +5,14 @@
  * Each rounding errs by up to u = 2^-24 of what is rounded, which is no larger than about the largest output, to which
  * cases are scaled. Roundings on the way to an output are of two kinds:
  *
- *   in line     so many operations one after the other, each of which may err to the same side: their errors add up.
+*   in line     a number of operations one after the other, each of which may err to the same side: their errors add up.
  *   in a sum    of n terms: n errors of either sign, in whatever order a backend adds. They are a random walk, which
  *               comes to √n of them; DEVIATIONS times that is exceeded once in 10^9 outputs (Hoeffding's inequality),
  *               and outputs of a case are pure functions of its seed. Sums that depend on each other, such as the
  *               scores of an attention and the mean that they weigh, count one by one.
  *
  * The number of terms is read off the case: no sum is longer than the rows or the columns of an operand (a
- * convolution's weights have as many rows as there are terms), but for those over everything.
+ * convolution's weights have as many rows as there are terms), except those over everything.
  */
 #include <math.h>
 

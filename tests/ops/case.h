@@ -161,7 +161,7 @@ const char *op_result_far(const struct op_case *c, const struct op_result *a, co
 /* The largest |device - exact| allowed, as a fraction of max(1, largest |exact| of the output). Inputs are
  * scaled so that outputs are about 1. 0: must be the nearest float. Derived in bound.c. */
 double op_bound(const struct op_case *c);
-/* Of so many roundings in line, and sums of `terms` terms that depend on each other. */
+/* Of a number of roundings in line, and sums of `terms` terms that depend on each other. */
 double op_rounding(int line, int sums, int64_t terms);
 
 /* ---- parts (parts.c): cmocka fails the test where they differ; how many sequences were compared ---- */

@@ -30,7 +30,7 @@ void babble_noise(struct babble *babble, double below_db);
 void babble_tone(struct babble *babble, double hz, double below_db);
 void babble_scale(struct babble *babble, double factor);
 void babble_lowpass(struct babble *babble, double hz);
-/* A room whose sound dies away by 60 dB in so many seconds, as strong as the direct sound. */
+/* A room whose sound dies away by 60 dB in `seconds`, as strong as the direct sound. */
 void babble_room(struct babble *babble, double seconds);
 /* Noise of `seconds` at a place, over what is there. */
 void babble_burst(struct babble *babble, double at, double seconds, double below_db);

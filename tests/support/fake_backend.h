@@ -30,7 +30,7 @@ struct mx_fake_options {
 
 extern const struct mx_backend mx_fake_backend;
 
-/* Sets everything anew; NULL: the defaults. Number and memory of devices count for registries opened later. */
+/* Resets everything; NULL: the defaults. Number and memory of devices count for registries opened later. */
 void mx_fake_configure(const struct mx_fake_options *options);
 
 /* From the return of mx_fake_hold on no command starts, on any fake device. mx_fake_resume waits until all streams

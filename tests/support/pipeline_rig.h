@@ -39,7 +39,7 @@ struct pipeline_rig_run {
     struct mx_pipeline_options options; /* rings, workers, held, modes; devices, slots and work are filled in, but a
                                          * load of the test's own is kept */
     uint64_t batches;                   /* before the end of the data */
-    uint64_t stop_after;                /* the caller goes away after so many; 0: at the end */
+    uint64_t stop_after;                /* the caller leaves after this number of batches; 0: at the end */
     uint32_t delay_us;                  /* a load takes 0 … delay_us */
     int fail_stage;                     /* enum mx_stage, or -1 for draw, or MX_STAGES for none */
     uint64_t fail_at;                   /* the batch at which fail_stage fails */

@@ -29,7 +29,7 @@ struct tone {
 };
 void tone_write(const char *folder, const char *name, const struct tone *tone);
 
-/* A 16-bit mono WAV file whose header says what it is told to: `data_bytes` of audio at `rate`. */
+/* A 16-bit mono WAV file with the header that the caller wants: `data_bytes` of audio at `rate`. */
 void wav_lie(const char *folder, const char *name, uint32_t rate, uint32_t data_bytes, const int16_t *samples,
              size_t count);
 

@@ -2,7 +2,7 @@
  *
  * A service with two voices of random weights, for tests: what it should say comes from the C API.
  *
- * Memory: static, but for the sounds, which the caller frees (`free`; those of the API with mx_free). Failures end the test.
+ * Memory: static, except the sounds, which the caller frees (`free`; those of the API with mx_free). Failures end the test.
  */
 #ifndef MX_TESTS_SUPPORT_SERVICE_RIG_H
 #define MX_TESTS_SUPPORT_SERVICE_RIG_H

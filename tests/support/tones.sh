@@ -109,7 +109,7 @@ short_tones() {
 # shellcheck disable=SC2034
 short=(--set data.min_seconds=0.2)
 
-# long_tones FILE SAMPLES: 12 tones of 1.5 s, each followed by so many samples of faint noise, at 16 kHz
+# long_tones FILE SAMPLES: 12 tones of 1.5 s, each followed by SAMPLES samples of faint noise, at 16 kHz
 long_tones() {
     perl -e '
         my $data = "";

@@ -35,7 +35,7 @@ void wyoming_service_open(struct wyoming_rig *rig, int queue_max, size_t text_ma
 void wyoming_rig_open(struct wyoming_rig *rig, const struct mx_wyoming_options *options);
 /* Both of them. */
 void wyoming_rig_close(struct wyoming_rig *rig);
-/* Until so many connections have come, and all have ended. */
+/* Waits until this number of connections have been opened and all are closed. */
 void wyoming_wait_idle(struct wyoming_rig *rig, uint64_t connections);
 
 /* ---- a client; the caller closes the socket ---- */

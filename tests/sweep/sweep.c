@@ -234,7 +234,7 @@ struct extent {
     uint64_t all, more;
 };
 
-/* Libraries make thousands of small allocations that are all alike, and what lasts is like what does not, but for the
+/* Libraries make thousands of small allocations that are all alike, and what lasts is like what does not, except for the
  * calls that clean up. */
 static struct extent extent_of(const struct sweep *sweep, enum fault_kind kind, bool lasting)
 {

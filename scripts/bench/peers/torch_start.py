@@ -4,7 +4,7 @@
 #
 #     python PEER.py FOLDER CORES MODE
 #
-# with the folder of their files, the cores to use ("0,1": so many threads) and how the network is written. A peer prints
+# with the folder of their files, the cores to use ("0,1": one thread each) and how the network is written. A peer prints
 # "READY version", then answers the lines on its standard input, one line each, until "QUIT"; or it prints "SKIP reason"
 # and ends.
 

@@ -5,7 +5,7 @@
 #     python torch_train.py FOLDER CORES MODE
 #
 # with a folder that holds weights.safetensors (initial weights; its metadata has the settings) and
-# batch-E-S.safetensors (epoch, step), the cores to use ("0,1": so many threads), and how it is written:
+# batch-E-S.safetensors (epoch, step), the cores to use ("0,1": one thread each), and how it is written:
 #
 #     eager      ordinary modules, convolutions by conv1d
 #     shifted    the same, a convolution as one product of three shifted copies, which is faster on some machines

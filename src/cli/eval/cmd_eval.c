@@ -25,7 +25,7 @@
 #include "speech/voice_internal.h"
 #include "train/listen.h"
 
-#define FRAMES_FACTOR 2 /* speech may become so much longer than the longest recording */
+#define FRAMES_FACTOR 2 /* speech may be longer than the longest recording by this factor */
 
 struct values {
     const char *checkpoint, *data, *json, *language, *device, *vocoder;

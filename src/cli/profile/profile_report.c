@@ -24,7 +24,7 @@ static double share(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* The title in a column of so many characters; titles are ASCII. */
+/* The title, padded to the width of its column; titles are ASCII. */
 static void time_row(struct mx_string *out, const char *title, const struct mx_tally *t, double whole)
 {
     mx_string_append(out, "  %-14s %9.2fms ± %.2fms", title, ms(t->mean), ms(mx_tally_deviation(t)));

@@ -86,7 +86,7 @@ int mx_cuda_device_open(void *context, struct mx_device *device)
     pthread_mutex_init(&impl->lock, NULL);
     device->impl = impl;
     mx_kernel_tuning_choose(&impl->tuning, false, 0, GROUP_MOST);
-    /* Threads that wait shall sleep: the cores have audio to read. A context that is in use already keeps its way. */
+    /* Waiting threads block instead of spinning: the cores decode audio. A context that is already in use keeps its mode. */
     cu->cuDevicePrimaryCtxSetFlags_v2(impl->entry->device, CU_CTX_SCHED_BLOCKING_SYNC);
     MX_CUDA_TRY(cu, cu->cuDevicePrimaryCtxRetain(&impl->context, impl->entry->device), "%s: opening it", device->name);
     MX_CUDA_TRY(cu, mx_cuda_enter(impl), "%s: opening it", device->name);

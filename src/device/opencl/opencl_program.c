@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the compiler is told, also about a program from the cache: drivers for CPUs set the mode of their threads by it.
+/* The options of the compiler, passed for a program from the cache, too: drivers for CPUs set the mode of their threads by it.
  * Subnormal numbers are zero, as on the CPU devices (device/cpu/cpu_stream.c). */
 struct build_options {
     char text[sizeof((struct mx_kernel_tuning *)0)->options + 32];

@@ -3,7 +3,7 @@
  * Private to src/doctor/sound: the recording that one worker of a check listens to, and the measures.
  *
  * Windows are 5 ms long. Their levels are those of the differences between neighbouring samples, which hum, rumble and
- * offsets hardly reach: sound and quiet are told apart by them. Sums run in eight lanes, so that the compiler may
+ * offsets hardly reach: they distinguish sound from quiet. Sums run in eight lanes, so that the compiler may
  * use vectors without changing any result.
  *
  * Memory: a hearing owns its buffers, which only grow. One thread uses it at a time.

@@ -75,7 +75,7 @@ const mxPage = (() => {
             {format: L.brief, tick: options.format || L.tick, xformat: L.number, where: x => say('at_step', L.number(x))}, options));
   }
   /* One chart of all metrics that train/report/report.h gives it, in these colours and then in the others; `smooth`: about as
-   * many values, smoothed, as are told apart. */
+   * many values, smoothed, as can be distinguished. */
   function curves(box, chart, colours, smooth, options) {
     const all = [...new Set([...colours, 'one', 'two', 'three', 'four', 'five'])];
     curve(box, Object.assign(options, {

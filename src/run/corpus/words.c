@@ -41,7 +41,7 @@ static void added_say(const struct mx_job *job, const uint32_t *symbols, size_t 
     mx_string_release(&text);
 }
 
-/* Adds to the job's vocabulary what the corpus's own has besides. */
+/* Adds to the job's vocabulary what only the corpus's own has. */
 static int vocabulary_grow(struct mx_job *job, const struct mx_vocabulary *own)
 {
     int rc = 0;

@@ -79,7 +79,7 @@ static bool data_fits(const struct mx_job *job, struct mx_trainer_options option
     return needs.data <= left_on(job->devices.data);
 }
 
-/* Finds the largest part of a batch that the data device has room for, besides what it does anyway. What does not fit
+/* Finds the largest part of a batch that the data device has room for in addition to its other work. What does not fit
  * even with the smallest one is not done with `auto`, and otherwise refused with everything else that does not fit. */
 static int sharing_fit(struct mx_job *job)
 {

@@ -49,7 +49,7 @@ struct mx_mode_choice {
     enum mx_mode mode;
     int count;                         /* of names: 1, or 2: the data device, then the model device */
     char names[2][MX_MODE_NAME_BYTES]; /* "cuda:2" */
-    bool plain;                        /* nobody is told of GPUs */
+    bool plain;                        /* messages do not mention GPUs */
     bool best;                         /* the device was not requested: it is the best there is */
     /* Why one is used although two were requested, or (best) the CPU although there is a GPU; else "" */
     char fallback[MX_MODE_WHY_BYTES];

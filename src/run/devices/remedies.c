@@ -56,7 +56,7 @@ static void batch_divided(const struct mx_job *job, struct mx_string *hint)
         /* With a batch for each rank the options have that of all. */
         options.batch_size = options.batch_size / (uint32_t)t->batch_size * (uint32_t)size;
         options.grad_accum = (int32_t)(all / size);
-        if (options.batch_even) options.batch_frames = 0; /* chosen anew */
+        if (options.batch_even) options.batch_frames = 0; /* chosen again */
         if (!fits(job, &options, true)) continue;
         offer(hint, "'--batch-size %" PRId64 " %s%" PRId64 "' fits and %s %" PRId64, size,
               job->request.accum != NULL ? job->request.accum : "--grad-accum ", all / size,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to src/text/english: what the rows of English (english_forms.c) have besides templates, english_says.c and
+ * Private to src/text/english: what the rows of English (english_forms.c) have in addition to templates, english_says.c and
  * english_address.c, and the lists, english_lists.c.
  */
 #ifndef MX_TEXT_ENGLISH_FORMS_H

@@ -91,7 +91,7 @@ static void number_ways(const struct mx_form_match *m, size_t at, bool fraction,
     way_add(ways, whole, 0, NULL);
 }
 
-/* Exactly so many digits, with no more after them. */
+/* Exactly this number of digits, and none after them. */
 static void digits_ways(const struct mx_form_match *m, size_t at, size_t least, size_t most, unsigned low,
                         unsigned high, struct ways *ways)
 {

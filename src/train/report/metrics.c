@@ -72,7 +72,7 @@ static int file_trim(int file, const char *path, int64_t step)
         const ssize_t got = pread(file, piece + held, PIECE_BYTES - held, keep + (off_t)held);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) MX_RAISE(MX_ERR_IO, "check the disk", "cannot read %s: %s", path, strerror(errno));
-        if (got == 0) break; /* also for a line that fills the piece: none of ours */
+        if (got == 0) break; /* also for a line that fills the piece: it was not written here */
         held += (size_t)got;
         const size_t whole = lines_keep(piece, held, step, &end);
         held -= whole;
