@@ -70,6 +70,10 @@ all_good() {
         !($_->{bandwidth_gb_s} > 0 && $_->{latency_us} > 0 && @{$_->{sizes}} == 5) } @{$c->[3]{values}{directions}}' "$2"
     holds "$1: the pipeline ran" '$c->[4]{values}{batches} > 0 && $c->[4]{values}{in_order} && $c->[4]{values}{equal}
         && $c->[4]{values}{speed_up} > 0 && $c->[4]{values}{overlap} >= 0 && $c->[4]{values}{overlap} <= 1' "$2"
+    # Of the shorter one: a share of the training alone would be small beside any speed-up if data takes little time.
+    holds "$1: the overlap is a share of what could overlap" '!grep {
+        my ($least) = sort { $a <=> $b } $_->{data_ms}, $_->{train_ms}; my $share = $_->{together_ms} / $least;
+        abs($_->{overlap} - ($share < 1 ? $share : 1)) > 1e-6 } $c->[4]{values}' "$2"
     holds "$1: the step trained, and is the same on one device" '$c->[5]{values}{exact}
         && $c->[5]{values}{different} == 0 && $c->[5]{values}{moved} > 0.9 * $c->[5]{values}{weights}
         && $c->[5]{values}{loss} == $c->[5]{values}{reference_loss} && $c->[5]{values}{utterances} == 4' "$2"

@@ -452,6 +452,30 @@ static void test_progress_deadline(void **state)
     sink_close();
 }
 
+static void test_progress_pause(void **state)
+{
+    (void)state;
+    sink_open(MX_LOG_INFO, MX_LOG_TEXT, NULL);
+    struct mx_progress *progress = begin("Steps", "steps", 1000, 1);
+    mx_progress_add(progress, 1);
+    const uint64_t begin_ns = mx_clock_ns();
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    mx_progress_add(progress, 99);
+    mx_progress_pause(progress, true);
+    const double worked_s = (double)(mx_clock_ns() - begin_ns) * 1e-9;
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* an evaluation */
+    mx_progress_add(progress, 0);
+    mx_progress_pause(progress, false);
+    mx_progress_add(progress, 400);
+    fflush(sink);
+    const char *const line = strstr(sink_text, "Steps  50% 500/1000 steps, ");
+    assert_non_null(line);
+    const double rate = strtod(line + strlen("Steps  50% 500/1000 steps, "), NULL);
+    assert_true(rate >= 0.98 * 99 / worked_s);
+    mx_progress_finish(progress);
+    sink_close();
+}
+
 static void test_progress_unknown_total(void **state)
 {
     (void)state;
@@ -693,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_progress_sparse),
         cmocka_unit_test(test_progress_jumps_and_excess),
         cmocka_unit_test(test_progress_deadline),
+        cmocka_unit_test(test_progress_pause),
         cmocka_unit_test(test_progress_unknown_total),
         cmocka_unit_test(test_progress_silence),
         cmocka_unit_test(test_progress_json),

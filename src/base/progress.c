@@ -47,6 +47,7 @@ struct mx_progress {
     uint64_t rate_ns, rate_done;  /* up to here the rate is known */
     double recent_done, recent_s; /* counts and their seconds, fewer the longer ago */
     uint64_t deadline_ns;         /* 0: none */
+    bool paused;
 };
 
 /* The progress that has the live line of the terminal: the first one that drew, until it finishes. Others that run
@@ -173,7 +174,7 @@ static void update_rate(struct mx_progress *progress, uint64_t done, uint64_t no
 {
     const double seconds = (double)(now_ns - progress->rate_ns) * 1e-9;
     const bool first = progress->rate_done == 0;
-    if (done == 0 || (!first && seconds * 2e9 < (double)TICK_NS)) return; /* too short to estimate a rate */
+    if (done == 0 || progress->paused) return;
     if (!first) {
         const double keep = exp(-seconds / RATE_MEMORY_S);
         progress->recent_done = keep * progress->recent_done + (double)(done - progress->rate_done);
@@ -224,7 +225,8 @@ static void refresh(struct mx_progress *progress, uint64_t now_ns)
 {
     const uint64_t done = atomic_load_explicit(&progress->done, memory_order_relaxed);
     const int columns = mx_log_live_columns();
-    update_rate(progress, done, now_ns);
+    if (progress->rate_done == 0 || (now_ns - progress->rate_ns) * 2 >= TICK_NS) /* else too short to estimate a rate */
+        update_rate(progress, done, now_ns);
     if (columns > 0) {
         struct mx_progress *owner = NULL;
         if (atomic_compare_exchange_strong(&live_owner, &owner, progress) || owner == progress) {
@@ -269,6 +271,17 @@ void mx_progress_deadline(struct mx_progress *progress, uint64_t deadline_ns)
     if (progress == NULL) return;
     pthread_mutex_lock(&progress->draw);
     progress->deadline_ns = deadline_ns;
+    pthread_mutex_unlock(&progress->draw);
+}
+
+void mx_progress_pause(struct mx_progress *progress, bool begins)
+{
+    if (progress == NULL) return;
+    pthread_mutex_lock(&progress->draw);
+    const uint64_t now_ns = mx_clock_ns();
+    if (begins) update_rate(progress, atomic_load_explicit(&progress->done, memory_order_relaxed), now_ns);
+    progress->rate_ns = now_ns;
+    progress->paused = begins;
     pthread_mutex_unlock(&progress->draw);
 }
 

@@ -10,6 +10,7 @@
 #ifndef MX_BASE_PROGRESS_H
 #define MX_BASE_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mx_progress;
@@ -28,6 +29,8 @@ void mx_progress_add(struct mx_progress *progress, uint64_t amount);
 void mx_progress_total(struct mx_progress *progress, uint64_t total);
 /* The work ends at this time (mx_clock_ns) even if it is not done: the time left is not more than until then. */
 void mx_progress_deadline(struct mx_progress *progress, uint64_t deadline_ns);
+/* Other work begins or ends, between the counts: its time is no part of the rate. */
+void mx_progress_pause(struct mx_progress *progress, bool begins);
 /* Text shown after the rate ("loss 0.42"); copied, cut to 160 bytes. */
 void mx_progress_note(struct mx_progress *progress, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void mx_progress_finish(struct mx_progress *progress); /* draws the final state once and frees it */

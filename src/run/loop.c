@@ -197,6 +197,18 @@ static int save(struct mx_job *job, struct loop *loop)
     return due && !job->evaluations.due ? save_try(job, loop) : 0;
 }
 
+/* After a step, evaluates and saves. */
+static int between_steps(struct mx_job *job, struct loop *loop)
+{
+    int rc = 0;
+    mx_progress_pause(job->progress, true);
+    MX_TRY(evaluate(job, loop));
+    MX_TRY(save(job, loop));
+out:
+    mx_progress_pause(job->progress, false);
+    return rc;
+}
+
 /* ---- the whole ---- */
 
 /* 0: none. */
@@ -308,18 +320,14 @@ int mx_job_run(struct mx_job *job)
     struct loop loop;
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     MX_TRY(loop_begin(job, &loop));
-    if (job->evaluations.due) { /* the run ended before it was made */
-        MX_TRY(evaluate(job, &loop));
-        MX_TRY(save(job, &loop));
-    }
+    if (job->evaluations.due) MX_TRY(between_steps(job, &loop)); /* the run ended before it was made */
     while (state->step < job->steps) {
         bool made;
         MX_TRY(end_look(job, &loop));
         if (loop.stopped || loop.enough || loop.late) break;
         MX_TRY(step_make(job, &loop, &made));
         if (!made) continue; /* a signal came: the next look ends the run */
-        if (mx_job_step_tell(job, &loop.report) < 0 || evaluate(job, &loop) < 0 || save(job, &loop) < 0)
-            MX_TRY(failure_save(job, &loop));
+        if (mx_job_step_tell(job, &loop.report) < 0 || between_steps(job, &loop) < 0) MX_TRY(failure_save(job, &loop));
     }
     if (loop.late && !loop.stopped) MX_TRY(late_finish(job, &loop));
     if (!loop.saved) MX_TRY(save_last(job, false));

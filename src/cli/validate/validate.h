@@ -24,7 +24,8 @@
  *               4   "peer", "directions": [{"from", "to", "sizes": [bytes …], "bandwidth_bytes", "bandwidth_gb_s",
  *                   "latency_bytes", "latency_us"}]
  *               5   "batches", "process_repeats", "train_repeats", "sequential_ms", "pipelined_ms", "speed_up",
- *                   "overlap" (share of the training time in which another stage was at work), "in_order", "equal"
+ *                   "data_ms", "train_ms", "together_ms" (at work with overlap: loading, processing and moving;
+ *                   training; both), "overlap" (the last by the lesser of the other two), "in_order", "equal"
  *               6   "utterances", "frames", "loss", "reference_loss", "grad_norm", "step_ms", "reference_step_ms",
  *                   "weights", "different", "largest_difference", "moved", "difference_share", "exact"
  *
