@@ -71,6 +71,8 @@ check "a wrong setting leaves nothing behind" test ! -e r0 -a ! -e r1 -a ! -e r3
 # ---- a whole run ----
 args=("${small[@]}" --steps 20 --save-every 5 --eval-every 10 --seed 3)
 done_with train --train-data tones --output whole "${args[@]}"
+check "the memory is what the plan says, and no other figure stands before it" awk '/^Memory of / { plan = 1; exit }
+    / [KMG]iB/ { exit } END { exit !plan }' stderr
 check "config.yaml" grep -q 'batch_size: 4' whole/config.yaml
 check "presets are resolved" grep -q 'learning_rate: 0.001' whole/config.yaml
 check "log.txt" grep -q 'INFO' whole/log.txt

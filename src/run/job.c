@@ -24,7 +24,6 @@
 #include "corpus/packed/packed.h"
 #include "features/extract.h"
 #include "features/recipe.h"
-#include "myxtts/budget.h"
 #include "myxtts/error.h"
 #include "run/observer/observer.h"
 #include "run/ranks.h"
@@ -547,17 +546,15 @@ static int cache_continue(const struct mx_job *job)
 int mx_job_start(struct mx_job *job)
 {
     int rc = 0;
-    char need[MX_BYTES_TEXT_BYTES];
     struct mx_trainer_state state;
     const bool first = mx_job_ranks_first(job), alone = job->options.vocoder_alone;
     MX_TRY(words_make(job));
     MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
     if (first && job->request.resume == NULL) MX_TRY(mx_job_rejects(job));
-    mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters, %s on %s (%s)",
+    mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation,
             (double)(alone ? job->plan.vocoder.parameters : job->plan.model.parameters) * 1e-6,
-            mx_bytes_text(job->plan.device_bytes, need), mx_device_name(job->device),
-            mx_device_info(job->device)->name);
+            mx_device_name(job->device), mx_device_info(job->device)->name);
     mx_job_vocoder_say(job);
     mx_job_learning_say(job);
     batches_say(job);
