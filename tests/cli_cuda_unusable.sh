@@ -38,6 +38,12 @@ cannot MEMORY_MIB=512 'Double A (0000:41:00.0) has too little memory: 512 MiB, 1
 cannot COMPUTE_MODE=2 'Double A (0000:41:00.0) is closed to programs (its compute mode is "prohibited")'
 cannot INIT_CODE=804 'the NVIDIA driver does not start: error 804'
 
+# ---- there is one ----
+CUDA_DOUBLE_DEVICES=1 refused 3 'Multi-GPU requires at least 2 GPUs: backend cuda has 1 GPU' \
+    "devices here: [^;]*; '--allow-single' does everything on cuda:0" "${base[@]}" --data-gpu 0 --model-gpu 1
+CUDA_DOUBLE_DEVICES=1 done_with "${base[@]}" --data-gpu 0 --model-gpu 1 --allow-single
+check "the GPU does everything" grep -q '^Memory of .*cuda:0' stdout
+
 # ---- there is none ----
 CUDA_DOUBLE_DEVICES=0 done_with "${base[@]}"
 check "no GPU: the CPU" grep -q '^Memory of .*cpu:0' stdout

@@ -45,7 +45,8 @@ done_with train "${args[@]}" "${two[@]}" --output spoken --steps 1 --quiet
 check "what is not shown is there, too" grep -q 'configuration completed successfully' spoken/log.txt
 
 # ---- a refused command changes nothing ----
-unchanged run 'the run has the seed 3, and 99' 'init-from' 1 train --resume run --seed 99
+unchanged run 'the run has the seed 3, and 99' "omit '--seed'; .*'--init-from run'" 1 train --resume run --seed 99
+done_with train "${args[@]}" --init-from run --seed 99 --steps 1 --output other-seed
 done_with train --resume run --steps 6
 cp -r run begun
 rm begun/corpus.pack

@@ -384,7 +384,8 @@ int mx_job_state_compare(const struct mx_job *job)
         from->seed != (uint64_t)job->settings.training.seed) {
         MX_FAIL(MX_ERR_USAGE, NULL, "the run has the seed %" PRIu64 ", and %" PRIu64 " divides its rows in another way",
                 from->seed, (uint64_t)job->settings.training.seed);
-        return mx_error_hint("omit '--seed'; or start a new run with '--init-from' and these weights");
+        return mx_error_hint("omit '--seed'; or start a new run from its weights: '--init-from %s'",
+                             job->request.resume);
     }
     if (from->data_fingerprint != mx_dataset_fingerprint(job->dataset))
         what = "rows, lengths or their split have changed";
