@@ -98,6 +98,19 @@ msgstr "5 بقیه"
 FAULTY
 check "seven faults are noticed" test "$(faults_of faulty.po | wc -l)" -eq 7
 
+# ---- words that say something else than they should ----
+# In their order: compressed instead of packed, a limit that is a roof instead of the absence of flags, a translated name of a choice, a
+# card's consumption instead of its load, migration of tribes, three calques, and a licence in Persian digits.
+wrong='پروندهٔ فشرده|پیش‌فرض: متن|مصرف کارت|کوچ کردن|سقف سخت|بدون پیش‌دستی|احترام گذاشت|CC[- ]BY[-A-Z ]*[۰-۹]|ذخیرهی'
+# misleading FILE...: the lines that have one of them
+misleading() {
+    perl -Mutf8 -CSDA -ne 'BEGIN { $words = qr/${\shift}/ } print "$ARGV: $_" if /$words/' "$wrong" "$@"
+}
+misleading "$po" "$source"/docs/fa/*.md "$source/README.fa.md" >misled
+check "words: $(head -c 2000 misled)" test ! -s misled
+printf 'پروانهٔ CC-BY-SA-۳٫۰\nسقف سخت\nپروندهٔ بسته‌بندی‌شده\n' >misleading.md
+check "two of three lines mislead" test "$(misleading misleading.md | wc -l)" -eq 2
+
 # ---- pages ----
 for key in $(grep -rhoE "\b(say|row)\('[a-z_]+'[,)]" "$source"/src/observe/page/*.js | cut -d"'" -f2 | sort -u); do
     check "the word '$key' of the page is in the list" grep -qx "msgctxt \"page $key\"" myxtts.pot
