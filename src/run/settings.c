@@ -33,8 +33,9 @@ static const struct mx_config_field device_fields[] = {
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192, or less if the device has less; "
-         "without it the recommended share of the device's memory. In Single-GPU Buffered Mode the one device gets the "
-         "sum of both limits. Two CPU devices share the same memory, so both limits together must fit."),
+         "without it the recommended share of the device's memory. One device that does everything gets the sum of "
+         "both "
+         "limits. Two CPU devices share the same memory, so both limits together must fit."),
      .flag = "data-gpu-memory", .value = "MiB", .meaning = "a third of the device's memory",
      .aliases = data_memory_names},
     {MX_CONFIG_INT(struct mx_settings_device, model_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
@@ -269,7 +270,7 @@ static const struct mx_config_field pipeline_fields[] = {
      .flag = "device", .value = "NAME", .meaning = "the best available device"},
     {MX_CONFIG_INT(PIPELINE, data_gpu, -1, 9999, "-1", NULL,
                    "Number, within the backend, of the device that prepares batches. With pipeline.model_gpu: "
-                   "Multi-GPU Mode. Without both: Single-GPU Buffered Mode. -1: not set."),
+                   "Multi-GPU Mode. Without both, one device does everything. -1: not set."),
      .flag = "data-gpu", .value = "N", .meaning = "none", .aliases = data_gpu_names},
     {MX_CONFIG_INT(PIPELINE, model_gpu, -1, 9999, "-1", NULL,
                    "Number, within the backend, of the device that trains. -1: not set."),
