@@ -92,7 +92,7 @@ static double whole_measure(struct unit *u, struct mx_sound *sound)
     double least = INFINITY;
     for (int i = 0; i < RUNS; i++) {
         const double begin = cpu_seconds();
-        must(mx_sound_make(sound, u->place.stream, mx_slice_at(u->mel, 0), frames, 1, &audio), "no sound");
+        must(mx_sound_compute(sound, u->place.stream, mx_slice_at(u->mel, 0), frames, 1, &audio), "no sound");
         least = fmin(least, cpu_seconds() - begin);
     }
     return least / ((double)audio.offsets[1] / MX_RECIPE_DEFAULT->rate);

@@ -115,7 +115,7 @@ static void base_write(const struct mx_vocoder_config *config, float *spread, fl
     struct mx_recipe_tables tables;
     static float places[3 * BINS];
     const struct mx_recipe *const recipe = &config->recipe;
-    if (mx_recipe_tables_make(recipe, &tables) < 0 || mx_recipe_places_build(recipe, &tables, places) < 0)
+    if (mx_recipe_tables_build(recipe, &tables) < 0 || mx_recipe_places_build(recipe, &tables, places) < 0)
         bench_die("cannot make the tables");
     const int32_t *const ends = (const int32_t *)(const void *)(tables.data + 3 * recipe->fft_size) + BANDS;
     const float *const weights = tables.data + 3 * recipe->fft_size + 2 * BANDS + 1;

@@ -75,7 +75,7 @@ static size_t folded(const char *text, uint32_t *out, size_t room)
 }
 
 /* A field of a line whose fields stand in double quotes, between tabs; "" inside is one quote. */
-static char *field_take(char **at)
+static char *field_next(char **at)
 {
     char *from = *at, *to;
     if (from == NULL) return NULL;
@@ -99,10 +99,10 @@ struct homographs *homographs_read(char *text)
     strtok_r(text, "\n", &next); /* the titles of the columns */
     for (char *line = strtok_r(NULL, "\n", &next); line != NULL; line = strtok_r(NULL, "\n", &next)) {
         struct reading *const reading = &table->readings[table->count];
-        reading->word = field_take(&line);
-        reading->id = field_take(&line);
-        field_take(&line);
-        const char *const sounds = field_take(&line);
+        reading->word = field_next(&line);
+        reading->id = field_next(&line);
+        field_next(&line);
+        const char *const sounds = field_next(&line);
         if (sounds == NULL || table->count + 1 == READINGS_MOST) bench_die("the readings of homographs are damaged");
         reading->sounds.count = folded(sounds, reading->sounds.of, SOUNDS_MOST);
         table->count++;
@@ -117,10 +117,10 @@ void homographs_release(struct homographs *table)
 
 int homograph_case_read(char *line, struct homograph_case *out)
 {
-    out->word = field_take(&line);
-    out->reading = field_take(&line);
-    out->sentence = field_take(&line);
-    const char *const start = field_take(&line);
+    out->word = field_next(&line);
+    out->reading = field_next(&line);
+    out->sentence = field_next(&line);
+    const char *const start = field_next(&line);
     if (start == NULL || *start < '0' || *start > '9') return 0;
     out->start = (size_t)strtoul(start, NULL, 10);
     return 1;

@@ -102,7 +102,7 @@ static void rows_sound(struct bench *bench, struct unit *unit)
     const int64_t bins = r->fft_size / 2 + 1;
     const double transforms = ROWS * 2.5 * r->fft_size * log2(r->fft_size);
     struct mx_recipe_tables made;
-    if (mx_recipe_tables_make(r, &made) < 0) bench_die("cannot make the tables");
+    if (mx_recipe_tables_build(r, &made) < 0) bench_die("cannot make the tables");
     const struct mx_slice tables = words(unit, made.data, (int64_t)made.count);
     float *const places_of = mx_alloc(3 * (size_t)bins, sizeof *places_of);
     if (places_of == NULL || mx_recipe_places_build(r, &made, places_of) < 0) bench_die("cannot make the places");

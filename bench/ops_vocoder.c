@@ -71,7 +71,7 @@ static void rows_frames(struct bench *bench, struct unit *unit)
     const struct mx_slice logits = noise(unit, ALL * (MX_VOCODER_CLASSES + 1));
     float levels[SEQUENCES][3], *const places = mx_alloc(3 * (size_t)bins, sizeof *places);
     struct mx_recipe_tables tables;
-    if (places == NULL || mx_recipe_tables_make(r, &tables) < 0 || mx_recipe_places_build(r, &tables, places) < 0)
+    if (places == NULL || mx_recipe_tables_build(r, &tables) < 0 || mx_recipe_places_build(r, &tables, places) < 0)
         bench_die("cannot make the tables");
     for (int s = 0; s < SEQUENCES; s++) {
         levels[s][0] = 1.5f;

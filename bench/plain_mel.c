@@ -30,7 +30,7 @@ struct plain_mel *plain_mel_open(const struct mx_recipe *recipe, size_t samples_
     const size_t n = (size_t)recipe->fft_size;
     plain->recipe = *recipe;
     plain->samples_max = samples_max;
-    if (mx_recipe_tables_make(recipe, &plain->tables) < 0) bench_die("cannot make the tables");
+    if (mx_recipe_tables_build(recipe, &plain->tables) < 0) bench_die("cannot make the tables");
     plain->frame = bench_alloc(n * sizeof *plain->frame);
     plain->magnitude = bench_alloc((n / 2 + 1) * sizeof *plain->magnitude);
     plain->spectrum = bench_alloc((n / 2 + 1) * sizeof *plain->spectrum);

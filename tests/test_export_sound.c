@@ -123,7 +123,7 @@ static void noise(void **state)
 #define FRAMES_MAX 60
 
 /* A mel that changes slowly, normalised. */
-static void mel_make(float *mel, int frames, int bands, uint64_t seed)
+static void mel_compute(float *mel, int frames, int bands, uint64_t seed)
 {
     for (int t = 0; t < frames; t++)
         for (int b = 0; b < bands; b++)
@@ -183,9 +183,9 @@ static void sound_check(const char *name, bool predicted)
     struct export_file file = export_file_open(name);
     for (int i = 0; i < CASES; i++) {
         struct mx_sound_audio made;
-        mel_make(mel, lengths[i], MX_MODEL_BANDS, (uint64_t)i);
+        mel_compute(mel, lengths[i], MX_MODEL_BANDS, (uint64_t)i);
         must(mx_copy_upload(stream, mx_slice_at(input, 0), mel, sizeof mel));
-        must(mx_sound_make(maker, stream, mx_slice_at(input, 0), (const int32_t[]){0, lengths[i]}, 1, &made));
+        must(mx_sound_compute(maker, stream, mx_slice_at(input, 0), (const int32_t[]){0, lengths[i]}, 1, &made));
         export_case_begin(&file);
         export_case_floats(&file, "mel", mel, (int64_t)lengths[i] * MX_MODEL_BANDS);
         export_case_floats(&file, "audio", made.audio, made.offsets[1]);

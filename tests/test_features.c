@@ -234,7 +234,7 @@ static void all_recipes_are_found(void **state)
     for (int i = 0; i < MX_RECIPES; i++) {
         const struct mx_recipe *const r = &mx_recipes[i];
         struct mx_recipe_tables tables = {0};
-        assert_int_equal(mx_recipe_tables_make(r, &tables), 0);
+        assert_int_equal(mx_recipe_tables_build(r, &tables), 0);
         assert_true(tables.weights >= r->bands); /* no band is without a bin */
         mx_recipe_tables_release(&tables);
         assert_ptr_equal(mx_recipe_find(r->name), r);
@@ -292,7 +292,7 @@ static void impossible_recipes_are_refused(void **state)
             break;
         }
         mx_error_clear();
-        assert_int_equal(mx_recipe_tables_make(&r, &tables), MX_ERR_ARGUMENT);
+        assert_int_equal(mx_recipe_tables_build(&r, &tables), MX_ERR_ARGUMENT);
         assert_true(mx_error_last()->hint[0] != 0);
         assert_null(tables.data);
     }
@@ -309,7 +309,7 @@ static void bins_lie_between_bands(void **state)
         const int64_t n = r.fft_size, bins = n / 2 + 1, bands = r.bands;
         float *const places = take(3 * bins, sizeof *places);
         double *const centre = take(bands, sizeof *centre), lowest = INFINITY, highest = -INFINITY;
-        assert_int_equal(mx_recipe_tables_make(&r, &tables), 0);
+        assert_int_equal(mx_recipe_tables_build(&r, &tables), 0);
         assert_int_equal(mx_recipe_places_build(&r, &tables, places), 0);
         const int32_t *const first = (const int32_t *)(const void *)(tables.data + 3 * n), *const ends = first + bands;
         const float *const weight = tables.data + 3 * n + 2 * bands + 1;

@@ -342,7 +342,7 @@ static void test_augmented_sound(void **state)
     made_check(&m, &segments, false);
     /* Magnitudes and mel are of the same sound: loud bands say so. */
     struct mx_recipe_tables tables;
-    assert_int_equal(mx_recipe_tables_make(MX_RECIPE_DEFAULT, &tables), 0);
+    assert_int_equal(mx_recipe_tables_build(MX_RECIPE_DEFAULT, &tables), 0);
     const int32_t *const first = (const int32_t *)(const void *)(tables.data + 3 * 1024), *const ends = first + BANDS;
     const float *const weights = (const float *)(const void *)(ends + BANDS + 1);
     int32_t compared = 0;

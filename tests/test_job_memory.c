@@ -55,7 +55,7 @@ static int group_open(void **state)
     mx_fake_configure(&(struct mx_fake_options){.device_count = 2, .memory_bytes = MEMORY});
     place = folder_make();
     char *const corpus = mx_format("%s/corpus", place);
-    if (mx_job_folder_make(corpus) < 0) return -1;
+    if (mx_job_folder_create(corpus) < 0) return -1;
     small_corpus_make(corpus, ROWS, 0);
     mx_free(corpus);
     return 0;

@@ -368,7 +368,7 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
         update.whole_norm = true;
         for (int r = 0; r < 2; r++) {
             assert_int_equal(mx_replica_update(parts[r], &update), 0);
-            assert_int_equal(mx_replica_give(parts[r], parts[1 - r]), 0);
+            assert_int_equal(mx_replica_send(parts[r], parts[1 - r]), 0);
         }
         for (int r = 0; r < 2; r++) assert_int_equal(mx_stream_sync(parts[r]->stream), 0);
         const struct mx_replica_arrays arrays = {flat, flat + floats, flat + 2 * floats};
@@ -383,7 +383,7 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
         assert_int_equal(mx_stream_sync(parts[0]->stream), 0);
         assert_memory_equal(host_of(parts[0]->average), host_of(whole->average), (size_t)floats * sizeof(float));
         /* The second one hands its range back, and the first one has everything. */
-        assert_int_equal(mx_replica_hand(parts[1], parts[0], parts[1]->range), 0);
+        assert_int_equal(mx_replica_send_range(parts[1], parts[0], parts[1]->range), 0);
         assert_int_equal(mx_stream_sync(parts[1]->stream), 0);
         parts[0]->range = parts[0]->options.room;
         memset(flat, 0, 3 * (size_t)floats * sizeof *flat);

@@ -100,7 +100,7 @@ static void speak(struct fixture *fixture, struct mx_sound_options options, cons
     assert_int_equal(mx_buffer_create(fixture->cpu.device, "test", bytes + 4, &buffer), 0);
     if (bytes > 0) assert_int_equal(mx_copy_upload(fixture->stream, mx_slice_at(buffer, 0), mel, bytes), 0);
     assert_int_equal(mx_sound_create(fixture->cpu.device, fixture->stream, &options, &waveform), 0);
-    assert_int_equal(mx_sound_make(waveform, fixture->stream, mx_slice_at(buffer, 0), frames, count, &sound), 0);
+    assert_int_equal(mx_sound_compute(waveform, fixture->stream, mx_slice_at(buffer, 0), frames, count, &sound), 0);
     assert_int_equal(sound.count, count);
     memcpy(offsets, sound.offsets, ((size_t)count + 1) * sizeof *offsets);
     memcpy(audio, sound.audio, (size_t)offsets[count] * sizeof *audio);
@@ -203,7 +203,7 @@ static double inverse_error(struct fixture *fixture, const float *audio, const i
         longest = samples > longest ? samples : longest;
         longest_frames = rows > longest_frames ? rows : longest_frames;
     }
-    assert_int_equal(mx_recipe_tables_make(r, &tables), 0);
+    assert_int_equal(mx_recipe_tables_build(r, &tables), 0);
     const size_t samples = (size_t)offsets[count], rows = (size_t)frames[count], size = (size_t)r->fft_size;
     const size_t at[] = {0, (size_t)count + 1, 2 * ((size_t)count + 1), 2 * ((size_t)count + 1) + tables.count};
     const size_t spectrum = at[3] + samples, work = spectrum + rows * (size + 2), end = work + rows * size;
@@ -381,16 +381,16 @@ static void refusals(void **state)
     assert_int_equal(mx_sound_create(fixture->cpu.device, fixture->stream, &options, &waveform), 0);
     assert_int_equal(mx_buffer_create(fixture->cpu.device, "test", sizeof mel, &buffer), 0);
     const struct mx_slice slice = mx_slice_at(buffer, 0);
-    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, many, 1, &sound), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, good, 3, &sound), MX_ERR_ARGUMENT);
-    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, backward, 2, &sound), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_sound_compute(waveform, fixture->stream, slice, many, 1, &sound), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_sound_compute(waveform, fixture->stream, slice, good, 3, &sound), MX_ERR_ARGUMENT);
+    assert_int_equal(mx_sound_compute(waveform, fixture->stream, slice, backward, 2, &sound), MX_ERR_ARGUMENT);
     mel[BANDS + 3] = NAN;
     assert_int_equal(mx_copy_upload(fixture->stream, slice, mel, sizeof mel), 0);
-    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, good, 1, &sound), MX_ERR_DATA);
+    assert_int_equal(mx_sound_compute(waveform, fixture->stream, slice, good, 1, &sound), MX_ERR_DATA);
     mel[BANDS + 3] = 0;
     assert_int_equal(mx_copy_upload(fixture->stream, slice, mel, sizeof mel), 0);
     const uint64_t before = mx_alloc_count();
-    assert_int_equal(mx_sound_make(waveform, fixture->stream, slice, good, 1, &sound), 0);
+    assert_int_equal(mx_sound_compute(waveform, fixture->stream, slice, good, 1, &sound), 0);
     assert_int_equal(mx_alloc_count(), before);
     mx_buffer_release(buffer);
     mx_sound_destroy(waveform);

@@ -133,7 +133,7 @@ static int32_t speak(struct fixture *f, struct mx_sound *sound, int32_t first, i
 {
     const int32_t offsets[] = {0, frames};
     struct mx_sound_audio audio;
-    must(mx_sound_make(sound, f->stream, mx_slice_at(f->mel, (size_t)first * BANDS * 4), offsets, 1, &audio));
+    must(mx_sound_compute(sound, f->stream, mx_slice_at(f->mel, (size_t)first * BANDS * 4), offsets, 1, &audio));
     memcpy(to, audio.audio, (size_t)audio.offsets[1] * sizeof *to);
     return audio.offsets[1];
 }
@@ -219,7 +219,7 @@ static void same_in_any_company(void **state)
     struct mx_sound *sound = open_sound(f, &options);
     struct mx_sound_audio audio;
     int32_t offsets[UTTERANCES + 1];
-    must(mx_sound_make(sound, f->stream, mx_slice_at(f->mel, 0), frames, UTTERANCES, &audio));
+    must(mx_sound_compute(sound, f->stream, mx_slice_at(f->mel, 0), frames, UTTERANCES, &audio));
     memcpy(offsets, audio.offsets, sizeof offsets);
     memcpy(f->whole, audio.audio, (size_t)offsets[UTTERANCES] * sizeof *f->whole);
     for (int u = 0; u < UTTERANCES; u++) {
@@ -562,12 +562,12 @@ static void refusals(void **state)
     assert_int_equal(mx_sound_stream_begin(sound, mel, FRAMES + 1), MX_ERR_ARGUMENT);
     must(mx_sound_stream_begin(sound, mel, 2));
     assert_int_equal(mx_sound_stream_next(sound, f->stream, 0, &piece, &count), MX_ERR_ARGUMENT);
-    must(mx_sound_make(sound, f->stream, mel, offsets, 1, &audio)); /* ends the stream */
+    must(mx_sound_compute(sound, f->stream, mel, offsets, 1, &audio)); /* ends the stream */
     must(mx_sound_stream_next(sound, f->stream, 1, &piece, &count));
     assert_int_equal(count, 0);
     f->values[3] = NAN;
     must(mx_copy_upload(f->stream, mel, f->values, sizeof f->values));
-    assert_int_equal(mx_sound_make(sound, f->stream, mel, offsets, 1, &audio), MX_ERR_DATA);
+    assert_int_equal(mx_sound_compute(sound, f->stream, mel, offsets, 1, &audio), MX_ERR_DATA);
     mx_sound_destroy(sound);
 }
 

@@ -41,7 +41,7 @@ static void must(int rc)
 }
 
 /* Pieces that differ in everything. */
-static void pieces_make(struct fixture *f)
+static void pieces_cut(struct fixture *f)
 {
     static const double speeds[] = {1, 1, 0.6, 2, 1, 1.3}, semitones[] = {0, 0, 5, -3, 0, 0};
     for (int i = 0; i < 2 * WIDTH; i++) f->vectors[i / WIDTH][i % WIDTH] = mx_rng_normal(7, 1, (uint64_t)i);
@@ -73,7 +73,7 @@ static int setup(void **state)
         f->path[i] = voice_rig_make(f->folder, i == 0 ? "vocoder" : "plain", 5, i == 0);
         must(mx_voice_open(f->path[i], &options, &f->voice[i]));
     }
-    pieces_make(f);
+    pieces_cut(f);
     return 0;
 }
 

@@ -138,7 +138,7 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     if (wanted->whole) mx_sound_gain_set(m->sound, mx_audio_usual_gain(&report));
     MX_TRY(mx_stream_sync(m->place.stream));
     const double begin = cpu_seconds();
-    MX_TRY(mx_sound_make(m->sound, m->place.stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_compute(m->sound, m->place.stream, features.mel, frames, 1, &sound));
     m->work_seconds += cpu_seconds() - begin;
     m->seconds += (double)sound.offsets[1] / MX_RECIPE_DEFAULT->rate;
     MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], MX_RECIPE_DEFAULT->rate, MX_WAV_PCM16));

@@ -289,8 +289,8 @@ static int measure(struct bench *b, uint32_t row)
     const struct mx_check_listener listener = mx_doctor_meter_listener(b->meter);
     options.clipped_share = 1; /* chance decides how many come three in a row */
     options.seconds_max = 600;
-    MX_TRY(mx_audio_take(b->reader, "row", b->work, b->count, MX_AUDIO_RATE_DEFAULT, &options, &heard.samples,
-                         &heard.sample_count, &heard.audio));
+    MX_TRY(mx_audio_process(b->reader, "row", b->work, b->count, MX_AUDIO_RATE_DEFAULT, &options, &heard.samples,
+                            &heard.sample_count, &heard.audio));
     heard.whole = mx_audio_whole(b->reader, &heard.whole_count);
     MX_TRY(listener.hear(listener.context, 0, row, &heard));
     b->sounds[row] = mx_doctor_meter_sounds(b->meter)[row];

@@ -38,8 +38,8 @@ static int network_open(struct mx_align_encoder *e)
     MX_TRY(mx_voice_model_create(e->voice, e->stream, &e->room, &e->model));
     for (int pass = 0; pass < 2; pass++) {
         mx_model_batch_place(&layout, config, &e->room, &e->batch);
-        e->voices = mx_layout_take(&layout, (int64_t)SEQUENCES * config->size.width);
-        e->means = mx_layout_take(&layout, (int64_t)e->room.tokens * config->bands);
+        e->voices = mx_layout_reserve(&layout, (int64_t)SEQUENCES * config->size.width);
+        e->means = mx_layout_reserve(&layout, (int64_t)e->room.tokens * config->bands);
         if (pass == 1) break;
         MX_TRY(mx_buffer_create(e->voice->place.device, OWNER, layout.offset_bytes, &e->block));
         layout = (struct mx_layout){.buffer = e->block};

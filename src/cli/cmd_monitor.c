@@ -204,7 +204,7 @@ static int lines_print(struct watch *watch, uint64_t interval_ns)
     }
     rc = 0;
 out:
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     mx_string_release(&text);
     return rc;
 }

@@ -357,7 +357,7 @@ out:
     mx_http_close(http);
     if (service != NULL && rc == 0) counts_log(service);
     mx_service_close(service);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     return rc;
 }
 

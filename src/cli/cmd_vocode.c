@@ -112,7 +112,7 @@ static int copy_write(struct copy *c, const struct values *values, enum mx_encod
     MX_TRY(mx_stream_sync(c->place.stream)); /* the time of the mel is not that of the sound */
     const int32_t frames[] = {0, features.frames.rows};
     const uint64_t begin = mx_clock_ns();
-    MX_TRY(mx_sound_make(c->sound, c->place.stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_compute(c->sound, c->place.stream, features.mel, frames, 1, &sound));
     const double work = (double)(mx_clock_ns() - begin) / 1e9;
     const double seconds = (double)sound.offsets[1] / c->recipe->rate;
     if (format == MX_ENCODE_WAV)

@@ -316,7 +316,7 @@ out:
     return rc;
 }
 
-static int report_make(struct check *check, const struct mx_check_options *options, struct mx_check_report *report)
+static int report_build(struct check *check, const struct mx_check_options *options, struct mx_check_report *report)
 {
     int rc = 0;
     const struct mx_manifest *const manifest = check->manifest;
@@ -385,7 +385,7 @@ int mx_check_run(const char *path, const struct mx_check_options *options, struc
     MX_TRY(mx_first_error_raise(&check.failure));
     MX_TRY(rates_judge(&check, &report->rate));
     MX_TRY(symbols_count(&check));
-    MX_TRY(report_make(&check, options, report));
+    MX_TRY(report_build(&check, options, report));
 out:
     mx_pool_destroy(pool);
     for (int i = 0; check.readers != NULL && i < check.worker_count; i++) mx_row_reader_destroy(check.readers[i]);

@@ -154,7 +154,7 @@ out:
     return rc;
 }
 
-static int vocabulary_take(struct mx_dataset *dataset, const struct mx_vocabulary *source)
+static int vocabulary_copy(struct mx_dataset *dataset, const struct mx_vocabulary *source)
 {
     char *json = NULL;
     int rc = mx_vocabulary_write(source, &json);
@@ -174,7 +174,7 @@ static int packed_use(struct mx_dataset *dataset, const struct mx_dataset_option
     MX_TRY(metadata_read(dataset));
     MX_TRY(list_packed(dataset, options, from_folder));
     if (wanted != NULL && !from_folder) MX_TRY(tokens_map(dataset, wanted, options->path));
-    MX_TRY(vocabulary_take(dataset, wanted != NULL && !from_folder ? wanted : mx_packed_vocabulary(dataset->packed)));
+    MX_TRY(vocabulary_copy(dataset, wanted != NULL && !from_folder ? wanted : mx_packed_vocabulary(dataset->packed)));
 out:
     return rc;
 }
@@ -191,7 +191,7 @@ static int folder_use(struct mx_dataset *dataset, const struct mx_dataset_option
     dataset->recipe_hash = mx_strdup("none");
     if (dataset->recipe == NULL || dataset->recipe_hash == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (!dataset->listed) MX_TRY(list_split(dataset, &options->manifest));
-    MX_TRY(vocabulary_take(dataset, mx_pack_spec_vocabulary(dataset->plan)));
+    MX_TRY(vocabulary_copy(dataset, mx_pack_spec_vocabulary(dataset->plan)));
 out:
     return rc;
 }

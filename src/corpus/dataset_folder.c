@@ -90,7 +90,7 @@ out:
     return rc;
 }
 
-static int list_make(struct mx_dataset *dataset, const struct mx_dataset_options *options, int workers)
+static int list_build(struct mx_dataset *dataset, const struct mx_dataset_options *options, int workers)
 {
     int rc = 0;
     const struct mx_manifest *const manifest = dataset->manifest;
@@ -182,7 +182,7 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     MX_TRY(mx_pack_spec_texts(dataset->plan, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
     if (options->cache != NULL && !options->cache_others) mx_dataset_cache_begin(dataset, options->cache);
-    MX_TRY(list_make(dataset, options, workers));
+    MX_TRY(list_build(dataset, options, workers));
 out:
     return rc;
 }

@@ -23,7 +23,7 @@
 /* ---- the list ---- */
 
 /* Ends the field at *at with a zero and returns it; *at is then after it. */
-static char *field_take(char **at, char end)
+static char *field_next(char **at, char end)
 {
     char *const field = *at, *const stop = strchr(field, end);
     if (stop == NULL) return NULL;
@@ -35,9 +35,9 @@ static char *field_take(char **at, char end)
 static bool piece_read(char **at, struct mx_piece *piece)
 {
     char *rest = NULL;
-    const char *const key = field_take(at, '\t');
-    piece->file = key != NULL ? field_take(at, '\t') : NULL;
-    piece->text = piece->file != NULL ? field_take(at, '\n') : NULL;
+    const char *const key = field_next(at, '\t');
+    piece->file = key != NULL ? field_next(at, '\t') : NULL;
+    piece->text = piece->file != NULL ? field_next(at, '\n') : NULL;
     if (piece->text == NULL || strlen(key) != KEY_DIGITS) return false;
     piece->row = strtoull(key, &rest, 16);
     return *rest == '\0';
@@ -60,7 +60,7 @@ int mx_pieces_read(const char *folder, struct mx_pieces *pieces)
     pieces->list = mx_alloc(lines, sizeof *pieces->list);
     if (pieces->list == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     at = pieces->data + head;
-    pieces->how = field_take(&at, '\n');
+    pieces->how = field_next(&at, '\n');
     for (; *at != '\0'; pieces->count++)
         if (!piece_read(&at, &pieces->list[pieces->count]))
             MX_RAISE(MX_ERR_FORMAT, MADE_AGAIN, "line %zu of %s is damaged", pieces->count + 2, quoted);
@@ -121,8 +121,8 @@ static size_t groups_find(const struct mx_pieces *pieces, struct group *groups)
     return count;
 }
 
-static int piece_make(struct mx_manifest *manifest, const struct mx_utterance *row, const char *folder,
-                      const struct mx_piece *piece, size_t number, struct mx_utterance *out)
+static int piece_add(struct mx_manifest *manifest, const struct mx_utterance *row, const char *folder,
+                     const struct mx_piece *piece, size_t number, struct mx_utterance *out)
 {
     struct stat status;
     char quoted[300];
@@ -165,7 +165,7 @@ static int list_apply(struct mx_manifest *manifest, const char *folder, const st
             continue;
         }
         for (size_t p = own->first; p < own->last; p++)
-            MX_TRY(piece_make(manifest, row, folder, &pieces->list[p], p - own->first + 1, &list[count++]));
+            MX_TRY(piece_add(manifest, row, folder, &pieces->list[p], p - own->first + 1, &list[count++]));
         manifest->sources[row->source].rows += (uint32_t)(own->last - own->first) - 1;
     }
     manifest->rows = manifest->rows - manifest->utterance_count + (uint32_t)count;

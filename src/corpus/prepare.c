@@ -53,7 +53,7 @@ static void work_fail(struct work *work)
 }
 
 /* The next row, or false when there are none or the work is to end. */
-static bool row_take(struct work *work, uint32_t *row)
+static bool row_next(struct work *work, uint32_t *row)
 {
     bool taken = false;
     pthread_mutex_lock(&work->lock);
@@ -102,7 +102,7 @@ static void worker_run(void *context, int worker)
 {
     struct work *const work = context;
     uint32_t row = 0;
-    while (row_take(work, &row)) {
+    while (row_next(work, &row)) {
         const int rc = mx_pack_spec_record(work->workers[worker], row, NULL, mx_packed_writer_header(work->writer),
                                            &work->slots[row % work->slot_count].buffer);
         if (rc >= 0) {

@@ -84,7 +84,7 @@ static void tickets_sort(struct mx_sampler *sampler)
 }
 
 /* The ticket with this number goes to an utterance. */
-static void ticket_give(struct mx_sampler *sampler, uint32_t ticket, uint32_t item)
+static void ticket_assign(struct mx_sampler *sampler, uint32_t ticket, uint32_t item)
 {
     uint32_t random[4];
     mx_philox(sampler->options.seed, STREAM_LENGTHS | sampler->epoch, ticket, random);
@@ -106,10 +106,10 @@ static void copies_draw(struct mx_sampler *sampler)
     for (uint32_t i = 0; i < sampler->count; i++) {
         end += sampler->times[sampler->places[i]];
         /* The sum may miss `count` by its rounding: the last one that is drawn at all takes what is left. */
-        while (ticket < sampler->count && ticket + first < end) ticket_give(sampler, ticket++, sampler->places[i]);
+        while (ticket < sampler->count && ticket + first < end) ticket_assign(sampler, ticket++, sampler->places[i]);
     }
     const uint32_t last = ticket > 0 ? sampler->tickets[ticket - 1].item : sampler->places[0];
-    while (ticket < sampler->count) ticket_give(sampler, ticket++, last);
+    while (ticket < sampler->count) ticket_assign(sampler, ticket++, last);
 }
 
 static void tickets_draw(struct mx_sampler *sampler)
@@ -117,7 +117,7 @@ static void tickets_draw(struct mx_sampler *sampler)
     if (sampler->times != NULL)
         copies_draw(sampler);
     else
-        for (uint32_t i = 0; i < sampler->count; i++) ticket_give(sampler, i, i);
+        for (uint32_t i = 0; i < sampler->count; i++) ticket_assign(sampler, i, i);
     tickets_sort(sampler);
 }
 

@@ -329,7 +329,7 @@ static void work_close(struct work *w)
     mx_free(w->part);
 }
 
-int mx_cut_long_make(const struct mx_cut_long_options *options, struct mx_cut_long_report *report)
+int mx_cut_long_run(const struct mx_cut_long_options *options, struct mx_cut_long_report *report)
 {
     struct work w = {.options = options, .report = report};
     *report = (struct mx_cut_long_report){0};

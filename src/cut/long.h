@@ -42,7 +42,7 @@ struct mx_cut_long_report {
 
 /* Opens the manifest with `folder` as its pieces afterwards if report->cut > 0. Rows that cannot be cut are named in the
  * log and stay too long. */
-int mx_cut_long_make(const struct mx_cut_long_options *options, struct mx_cut_long_report *report);
+int mx_cut_long_run(const struct mx_cut_long_options *options, struct mx_cut_long_report *report);
 /* How many rows are longer than the options allow; nothing is cut. */
 int mx_cut_long_count(const struct mx_cut_long_options *options, uint32_t *rows);
 

@@ -148,7 +148,7 @@ struct mx_backend {
 
     /* Handles for the vendor's own libraries (optional, see native.h). default: MX_NATIVE_NONE, MX_ERR_UNSUPPORTED */
     enum mx_native_kind native_kind;
-    int (*native_take)(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
+    int (*native_get)(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 };
 
 /* For backends: records the first failure of asynchronous work; the error is the calling thread's current one. */

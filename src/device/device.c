@@ -121,7 +121,7 @@ int mx_device_sync(struct mx_device *device)
 }
 
 /* One warning per owner of buffers that are still alive. The device is the caller's alone by now. */
-static void leaks_tell(const struct mx_device *device)
+static void leaks_log(const struct mx_device *device)
 {
     char size[MX_BYTES_TEXT_BYTES];
     for (const struct mx_buffer *buffer = device->buffers; buffer; buffer = buffer->next) {
@@ -165,7 +165,7 @@ void mx_device_close(struct mx_device *device)
     if (!device) return;
     mx_stream_release(device->staging_stream);
     mx_host_release(device, device->staging);
-    leaks_tell(device);
+    leaks_log(device);
     while (device->streams) mx_stream_release(device->streams); /* waits: queued work may use the buffers */
     while (device->graphs) mx_graph_release(device->graphs);
     while (device->events) mx_event_release(device->events);
@@ -428,7 +428,7 @@ enum mx_native_kind mx_native_kind(const struct mx_device *device)
     return device->backend->native_kind;
 }
 
-int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out)
+int mx_native_get(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out)
 {
     const struct mx_backend *const backend = stream->device->backend;
     *out = (struct mx_native){0};
@@ -436,7 +436,7 @@ int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_n
         return MX_FAIL(MX_ERR_UNSUPPORTED, "choose a device of the library's vendor",
                        "%s has no handles for a vendor library", stream->device->name);
     const int rc = mx_stream_status(stream);
-    return rc < 0 ? rc : backend->native_take(stream, memory, out);
+    return rc < 0 ? rc : backend->native_get(stream, memory, out);
 }
 
 /* ---- events ---- */

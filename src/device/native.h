@@ -21,7 +21,7 @@ enum mx_native_kind mx_native_kind(const struct mx_device *device);
 /* Makes the stream's device current for the calling thread, as that interface requires, and returns the handles;
  * `memory` may be {0}. Work then queued on the native stream runs after everything submitted before, and a later
  * mx_event_record covers both. MX_ERR_UNSUPPORTED for MX_NATIVE_NONE. */
-int mx_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
+int mx_native_get(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 
 /* Opens a CUDA library from the loader's search path or from the folders that CUDA's installers use; NULL: not found.
  */

@@ -95,7 +95,7 @@ int mx_dist_device_use(struct mx_dist *dist, struct mx_device *device)
     return 0;
 }
 
-void mx_dist_device_leave(struct mx_dist *dist)
+void mx_dist_device_release(struct mx_dist *dist)
 {
     (void)dist;
 }

@@ -55,13 +55,13 @@ int32_t mx_dist_device_rank(const struct mx_dist *dist);
 const char *mx_dist_host(const struct mx_dist *dist, int32_t rank);
 int32_t mx_dist_hosts(const struct mx_dist *dist); /* number of machines */
 
-/* From now on gradients are summed on this device; every sum must be on it until mx_dist_device_leave. All ranks call
+/* From now on gradients are summed on this device; every sum must be on it until mx_dist_device_release. All ranks call
  * it together. If all have CUDA devices and the same NCCL, NCCL sums (nccl.h), otherwise MPI; if there is a choice, one
  * line of the log says which. MYXTTS_SUMS=nccl makes anything else an error, MYXTTS_SUMS=ring or =library chooses MPI.
  * NULL is fine. */
 int mx_dist_device_use(struct mx_dist *dist, struct mx_device *device);
 /* Before the device is closed: releases everything that was allocated on it for sums. NULL is fine. */
-void mx_dist_device_leave(struct mx_dist *dist);
+void mx_dist_device_release(struct mx_dist *dist);
 
 /* Reports progress that makes no call of the comm: evaluations, saving. NULL is fine. */
 void mx_dist_tick(struct mx_dist *dist);

@@ -109,7 +109,7 @@ out:
     return rc;
 }
 
-void mx_dist_device_leave(struct mx_dist *d)
+void mx_dist_device_release(struct mx_dist *d)
 {
     if (d == NULL) return;
     atomic_fetch_add(&d->ticks, 1);

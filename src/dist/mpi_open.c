@@ -248,7 +248,7 @@ out:
 void mx_dist_close(struct mx_dist *d)
 {
     if (d == NULL) return;
-    mx_dist_device_leave(d);
+    mx_dist_device_release(d);
     (void)request_send(d, (struct mx_mpi_request){.call = MX_MPI_CLOSE});
     pthread_join(d->thread, NULL);
     dist_release(d);

@@ -120,7 +120,7 @@ int mx_nccl_open(const struct mx_nccl_library *library, struct mx_device *device
     if (n == NULL) return MX_ERR_NO_MEMORY;
     n->library = *library;
     MX_TRY(mx_stream_create(device, "sums", &n->stream));
-    MX_TRY(mx_native_take(n->stream, (struct mx_slice){0}, &native)); /* makes the device this thread's */
+    MX_TRY(mx_native_get(n->stream, (struct mx_slice){0}, &native)); /* makes the device this thread's */
     MX_TRY(heard(n, library->ncclCommInitRank(&n->comm, size, *id, rank), "joining the other ranks"));
     *out = n;
     n = NULL;
@@ -134,7 +134,7 @@ void mx_nccl_close(struct mx_nccl *n)
     struct mx_native native;
     if (n == NULL) return;
     const struct mx_error error = *mx_error_last();
-    if (n->comm != NULL && mx_native_take(n->stream, (struct mx_slice){0}, &native) < 0) n->broken = true;
+    if (n->comm != NULL && mx_native_get(n->stream, (struct mx_slice){0}, &native) < 0) n->broken = true;
     if (n->comm != NULL) (void)(n->broken ? n->library.ncclCommAbort(n->comm) : n->library.ncclCommDestroy(n->comm));
     for (int32_t i = 0; i < SUMS_MOST; i++) mx_event_release(n->sums[i].there);
     mx_stream_release(n->stream);
@@ -156,7 +156,7 @@ int mx_nccl_sum(struct mx_nccl *n, struct mx_slice floats, int64_t count, struct
     sum->ready = ready;
     sum->bytes = count * (int64_t)sizeof(float);
     if (ready != NULL) MX_TRY(mx_stream_wait(n->stream, ready));
-    MX_TRY(mx_native_take(n->stream, floats, &native));
+    MX_TRY(mx_native_get(n->stream, floats, &native));
     MX_TRY(heard(n,
                  n->library.ncclAllReduce(native.memory, native.memory, (size_t)count, ncclFloat32, ncclSum, n->comm,
                                           native.stream),

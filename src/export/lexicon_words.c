@@ -149,7 +149,7 @@ static int places_order(const void *a, const void *b)
 }
 
 /* sherpa-onnx makes ASCII letters small before it looks words up. */
-static void small_make(char *text)
+static void lowercase(char *text)
 {
     for (; *text != 0; text++)
         if (*text >= 'A' && *text <= 'Z') *text = (char)(*text + 'a' - 'A');
@@ -168,7 +168,7 @@ int mx_export_words_collect(struct mx_export_words *words, const char *text)
         const size_t length = strcspn(text, "\n");
         char *normal, *state = NULL;
         MX_TRY(mx_reading_text(words->reading, words->language, text, length, &words->arena, &normal, NULL));
-        small_make(normal);
+        lowercase(normal);
         for (char *clause = strtok_r(normal, MX_EXPORT_CLAUSE_MARKS, &state); clause != NULL;
              clause = strtok_r(NULL, MX_EXPORT_CLAUSE_MARKS, &state))
             MX_TRY(clause_add(words, clause));

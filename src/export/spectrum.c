@@ -137,7 +137,7 @@ void mx_export_frames_open(struct mx_export_frames *f, struct mx_onnx *onnx, con
                            struct mx_onnx_value frames)
 {
     *f = (struct mx_export_frames){.onnx = onnx, .recipe = recipe};
-    const int rc = mx_recipe_tables_make(recipe, &f->tables);
+    const int rc = mx_recipe_tables_build(recipe, &f->tables);
     if (rc < 0) {
         fail(onnx, rc);
         return;

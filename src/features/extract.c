@@ -86,7 +86,7 @@ static struct layout layout_of(const struct mx_extract_options *o, uint64_t tabl
 uint64_t mx_extract_bytes(const struct mx_extract_options *options)
 {
     struct mx_recipe_tables tables;
-    if (options_check(options) < 0 || mx_recipe_tables_make(recipe_of(options), &tables) < 0) return 0;
+    if (options_check(options) < 0 || mx_recipe_tables_build(recipe_of(options), &tables) < 0) return 0;
     const struct layout layout = layout_of(options, tables.count);
     mx_recipe_tables_release(&tables);
     return layout.bytes;
@@ -128,7 +128,7 @@ int mx_extract_create(struct mx_device *device, const struct mx_extract_options 
     e->options = *options;
     e->options.recipe = &e->recipe;
     e->inverse_deviation = 1;
-    MX_TRY(mx_recipe_tables_make(&e->recipe, &e->tables));
+    MX_TRY(mx_recipe_tables_build(&e->recipe, &e->tables));
     e->layout = layout_of(&e->options, e->tables.count);
     MX_TRY(host_open(e));
     MX_TRY(mx_buffer_create(device, owner_of(options), (size_t)e->layout.bytes, &e->buffer));

@@ -148,7 +148,7 @@ static void band_bins(const struct mx_recipe *r, const double corners[3], int32_
     }
 }
 
-int mx_recipe_tables_make(const struct mx_recipe *r, struct mx_recipe_tables *tables)
+int mx_recipe_tables_build(const struct mx_recipe *r, struct mx_recipe_tables *tables)
 {
     double corners[3];
     int32_t first, count;

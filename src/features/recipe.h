@@ -94,7 +94,7 @@ struct mx_recipe_tables {
     int32_t weights;
 };
 
-int mx_recipe_tables_make(const struct mx_recipe *recipe, struct mx_recipe_tables *tables);
+int mx_recipe_tables_build(const struct mx_recipe *recipe, struct mx_recipe_tables *tables);
 /* Makes the table `places` of the operation mel_project from finished tables: each bin lies between the two bands whose
  * centres of gravity are nearest below and above it; below the first centre and above the last, both are that band.
  * Bands without a bin have no centre. out [3 · (fft_size/2 + 1)]. MX_ERR_ARGUMENT if no band has a bin. */

@@ -30,7 +30,7 @@ out:
 
 /* ---- layouts ---- */
 
-struct mx_slice mx_layout_take(struct mx_layout *layout, int64_t count)
+struct mx_slice mx_layout_reserve(struct mx_layout *layout, int64_t count)
 {
     const struct mx_slice slice = {layout->buffer, layout->offset_bytes};
     const size_t bytes = (size_t)count * 4;
@@ -42,15 +42,15 @@ void mx_model_batch_place(struct mx_layout *layout, const struct mx_model_config
                           const struct mx_model_capacity *capacity, struct mx_model_batch *batch)
 {
     *batch = (struct mx_model_batch){0};
-    batch->tokens.offsets = mx_layout_take(layout, capacity->sequences + 1);
-    batch->frames.offsets = mx_layout_take(layout, capacity->sequences + 1);
-    batch->references.offsets = mx_layout_take(layout, capacity->sequences + 1);
-    batch->token_ids = mx_layout_take(layout, capacity->tokens);
-    batch->languages = mx_layout_take(layout, capacity->sequences);
-    batch->reference_mel = mx_layout_take(layout, (int64_t)capacity->references * config->bands);
-    batch->mel = mx_layout_take(layout, (int64_t)capacity->frames * config->bands);
-    batch->pitch = mx_layout_take(layout, capacity->frames);
-    batch->energy = mx_layout_take(layout, capacity->frames);
+    batch->tokens.offsets = mx_layout_reserve(layout, capacity->sequences + 1);
+    batch->frames.offsets = mx_layout_reserve(layout, capacity->sequences + 1);
+    batch->references.offsets = mx_layout_reserve(layout, capacity->sequences + 1);
+    batch->token_ids = mx_layout_reserve(layout, capacity->tokens);
+    batch->languages = mx_layout_reserve(layout, capacity->sequences);
+    batch->reference_mel = mx_layout_reserve(layout, (int64_t)capacity->references * config->bands);
+    batch->mel = mx_layout_reserve(layout, (int64_t)capacity->frames * config->bands);
+    batch->pitch = mx_layout_reserve(layout, capacity->frames);
+    batch->energy = mx_layout_reserve(layout, capacity->frames);
 }
 
 /* ---- the parts ---- */
@@ -64,13 +64,13 @@ struct placing {
 
 static struct mx_slice reserve(const struct placing *p, int64_t rows, int64_t width)
 {
-    return mx_layout_take(p->layout, rows * width);
+    return mx_layout_reserve(p->layout, rows * width);
 }
 
 /* What is bf16 in mixed precision. */
 static struct mx_slice reserve_narrow(const struct placing *p, int64_t rows, int64_t width)
 {
-    return mx_layout_take(p->layout, p->mixed ? (rows * width + 1) / 2 : rows * width);
+    return mx_layout_reserve(p->layout, p->mixed ? (rows * width + 1) / 2 : rows * width);
 }
 
 /* Only what the backward pass needs. */

@@ -76,7 +76,7 @@ struct mx_layout {
 };
 
 /* Takes `count` words of 4 bytes. */
-struct mx_slice mx_layout_take(struct mx_layout *layout, int64_t count);
+struct mx_slice mx_layout_reserve(struct mx_layout *layout, int64_t count);
 /* Places all slices of a batch at capacity (the counts stay 0: each batch sets its own). */
 void mx_model_batch_place(struct mx_layout *layout, const struct mx_model_config *config,
                           const struct mx_model_capacity *capacity, struct mx_model_batch *batch);

@@ -66,7 +66,7 @@ void mx_job_auto_schedule(struct mx_job *job)
     if (job->settings.training.auto_stop) schedules_set(job);
 }
 
-void mx_job_auto_say(const struct mx_job *job)
+void mx_job_auto_log(const struct mx_job *job)
 {
     const struct mx_settings_training *const t = &job->settings.training;
     if (!t->auto_stop) return;
@@ -105,7 +105,7 @@ void mx_job_auto_follow(struct mx_job *job, int64_t from, int64_t end)
     if (from > 0 && job->auto_stop.from == 0) end_set(job, from, end);
 }
 
-void mx_job_auto_look(struct mx_job *job)
+void mx_job_auto_check(struct mx_job *job)
 {
     struct mx_auto_stop *const a = &job->auto_stop;
     const struct mx_settings_training *const t = &job->settings.training;
@@ -143,7 +143,7 @@ static void best_text(const struct mx_job *job, char *out, size_t size)
              job->best.value);
 }
 
-void mx_job_auto_tell(const struct mx_job *job)
+void mx_job_auto_end_log(const struct mx_job *job)
 {
     char best[64];
     const double minutes = job->plan.seconds / 60;

@@ -26,7 +26,7 @@
 #define LOCK_AGAIN   100 /* how often the lock's file is opened again because it was removed meanwhile */
 #define HOLDER_BYTES 256
 
-int mx_job_folder_make(const char *path)
+int mx_job_folder_create(const char *path)
 {
     int rc = 0;
     char *const copy = mx_strdup(path);
@@ -94,7 +94,7 @@ static int lock_try(struct mx_job_folder *folder, const char *path, bool *gone)
     return 0;
 }
 
-static int lock_take(struct mx_job_folder *folder)
+static int lock_acquire(struct mx_job_folder *folder)
 {
     int rc = 0;
     bool gone = true;
@@ -150,7 +150,7 @@ static bool own_output(int list, const char *name)
 }
 
 /* *ours: a run was begun there; *others: there is something else. */
-static void entries_look(const char *run, bool *ours, bool *others)
+static void entries_inspect(const char *run, bool *ours, bool *others)
 {
     *ours = *others = false;
     DIR *const list = opendir(run);
@@ -237,7 +237,7 @@ static int new_check(struct mx_job_folder *folder)
         MX_FAIL(MX_ERR_USAGE, NULL, "%s already holds a run", folder->run);
         return mx_error_hint("continue it with '--resume %s', or choose another '--output'", folder->run);
     }
-    entries_look(folder->run, &ours, &others);
+    entries_inspect(folder->run, &ours, &others);
     if (others && !ours)
         return MX_FAIL(MX_ERR_USAGE, "choose another '--output': a folder that is empty or does not exist yet",
                        "%s is not empty and holds no run: its files could be overwritten", folder->run);
@@ -324,9 +324,9 @@ int mx_job_folder_open(struct mx_job_folder *folder, const char *run, bool resum
     if (!resumed) {
         MX_TRY(new_check(folder));
         MX_TRY(missing_find(folder->run, &folder->first_made));
-        MX_TRY(mx_job_folder_make(folder->run));
+        MX_TRY(mx_job_folder_create(folder->run));
     }
-    MX_TRY(lock_take(folder));
+    MX_TRY(lock_acquire(folder));
     MX_TRY(links_refuse(folder));
     if (!resumed) {
         MX_TRY(new_check(folder)); /* once more: another one may have been faster */

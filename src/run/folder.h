@@ -30,7 +30,7 @@ struct mx_job_folder {
     bool accepted;
 };
 
-int mx_job_folder_make(const char *path); /* with all folders above it */
+int mx_job_folder_create(const char *path); /* with all folders above it */
 /* Does it have a checkpoint? The files of a run that ended before its first one do not count. */
 int mx_job_folder_saved(const char *run, bool *found);
 

@@ -61,7 +61,7 @@ void mx_interrupt_renew(const struct mx_interrupt *interrupt)
             sigaction(signals[i], &interrupt->since[i], NULL);
 }
 
-void mx_interrupt_leave(const struct mx_interrupt *interrupt)
+void mx_interrupt_restore(const struct mx_interrupt *interrupt)
 {
     for (int i = 0; i < MX_INTERRUPTS; i++) sigaction(signals[i], &interrupt->before[i], NULL);
 }

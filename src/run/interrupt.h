@@ -18,7 +18,7 @@
 
 #define MX_INTERRUPTS 4
 
-/* The actions before mx_interrupt_watch, for mx_interrupt_leave, and those since. */
+/* The actions before mx_interrupt_watch, for mx_interrupt_restore, and those since. */
 struct mx_interrupt {
     struct sigaction before[MX_INTERRUPTS], since[MX_INTERRUPTS];
 };
@@ -30,6 +30,6 @@ atomic_bool *mx_interrupt_watch(struct mx_interrupt *interrupt, bool pipe);
 void mx_interrupt_pipe_defer(void);
 /* Restores the actions in case a library has replaced them meanwhile. */
 void mx_interrupt_renew(const struct mx_interrupt *interrupt);
-void mx_interrupt_leave(const struct mx_interrupt *interrupt);
+void mx_interrupt_restore(const struct mx_interrupt *interrupt);
 
 #endif

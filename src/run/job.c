@@ -171,7 +171,7 @@ static int recipe_choose(struct mx_job *job)
 
 /* The words of data.lexicon. A run that goes on has those of its checkpoint, and no others; one that begins with other
  * weights adds its own to theirs. */
-static int lexicon_take(struct mx_job *job)
+static int lexicon_load(struct mx_job *job)
 {
     int rc = 0;
     struct mx_lexicon *merged = NULL;
@@ -222,7 +222,7 @@ static int dataset_open(struct mx_job *job)
     }
     options.sounds = job->settings.training.part == MX_SETTINGS_PART_VOCODER;
     options.row.tokens = job->vocabulary != NULL ? mx_vocabulary_mode(job->vocabulary) : d->tokens;
-    MX_TRY(lexicon_take(job));
+    MX_TRY(lexicon_load(job));
     options.row.vocabulary = job->vocabulary;
     options.row.lexicon = job->lexicon;
     job->corpus.list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
@@ -439,7 +439,7 @@ out:
 }
 
 /* What every checkpoint says about the corpus. */
-static int words_make(struct mx_job *job)
+static int metadata_build(struct mx_job *job)
 {
     const uint32_t speakers = mx_dataset_speaker_count(job->dataset);
     const struct mx_vocabulary *const words =
@@ -464,7 +464,7 @@ static int normaliser_choose(struct mx_job *job)
 }
 
 /* What happens to the recordings, in numbers. */
-static void augment_say(const struct mx_augment_options *a)
+static void augment_log(const struct mx_augment_options *a)
 {
     if (!mx_augment_active(a)) return;
     mx_info(
@@ -475,7 +475,7 @@ static void augment_say(const struct mx_augment_options *a)
 }
 
 /* What a batch is, if its length was chosen. */
-static void batches_say(const struct mx_job *job)
+static void batches_log(const struct mx_job *job)
 {
     char text[MX_JOB_BATCH_BYTES];
     if (job->options.batch_even && !job->options.vocoder_alone) mx_info("%s", mx_job_batch_text(job, text));
@@ -503,7 +503,7 @@ uint64_t mx_job_host_bytes(const struct mx_job *job)
            v->moments_bytes;
 }
 
-static void number_say(const char *what, int32_t now, int32_t most, bool given, bool tuned)
+static void number_log(const char *what, int32_t now, int32_t most, bool given, bool tuned)
 {
     if (given)
         mx_info("   - %s: %d (given)", what, (int)now);
@@ -516,16 +516,16 @@ static void number_say(const char *what, int32_t now, int32_t most, bool given, 
 /* Says what the buffers are: numbers that were given are what runs, all others are chosen, and with auto-tuning they
  * follow the flow between what is in use at first and what there is memory for. Read from the pipeline itself, so that
  * what is said is what is used. */
-static void buffers_say(const struct mx_job *job)
+static void buffers_log(const struct mx_job *job)
 {
     const struct mx_settings *const s = &job->settings;
     struct mx_pipeline_tuning now, most;
     if (!s->pipeline.overlap) return; /* nothing is made ahead, as the start has said */
     mx_pipeline_tuning(mx_trainer_pipeline(job->trainer), &now, &most);
     const bool tuned = s->pipeline.auto_tune;
-    number_say("Prepared batches", now.prepared, most.prepared, job->options.flow.buffer_given, tuned);
-    number_say("Loaded batches", now.loaded, most.loaded, job->options.flow.prefetch_given, tuned);
-    number_say("Load workers", now.workers, most.workers, s->data.num_workers > 0, tuned);
+    number_log("Prepared batches", now.prepared, most.prepared, job->options.flow.buffer_given, tuned);
+    number_log("Loaded batches", now.loaded, most.loaded, job->options.flow.prefetch_given, tuned);
+    number_log("Load workers", now.workers, most.workers, s->data.num_workers > 0, tuned);
 }
 
 /* The cache of a resumed run gets the recordings that it lacks: from here on, since nothing is refused any more. */
@@ -548,22 +548,22 @@ int mx_job_start(struct mx_job *job)
     int rc = 0;
     struct mx_trainer_state state;
     const bool first = mx_job_ranks_first(job), alone = job->options.vocoder_alone;
-    MX_TRY(words_make(job));
+    MX_TRY(metadata_build(job));
     MX_TRY(normaliser_choose(job)); /* which loads many recordings: what is damaged shows */
     if (first && job->request.resume == NULL) MX_TRY(mx_job_rejects(job));
     mx_info("%s: %" PRIu32 " utterances to train on, %" PRIu32 " for validation; %.1f M parameters on %s (%s)",
             job->run, job->plan.utterances, job->plan.validation,
             (double)(alone ? job->plan.vocoder.parameters : job->plan.model.parameters) * 1e-6,
             mx_device_name(job->device), mx_device_info(job->device)->name);
-    mx_job_vocoder_say(job);
-    mx_job_learning_say(job);
-    batches_say(job);
-    mx_job_auto_say(job);
-    mx_job_ranks_announce(job);
+    mx_job_vocoder_log(job);
+    mx_job_learning_log(job);
+    batches_log(job);
+    mx_job_auto_log(job);
+    mx_job_ranks_log(job);
     MX_TRY(mx_job_ranks_sums(job));
-    augment_say(&job->options.flow.augment);
-    mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
-    MX_TRY(mx_job_memory_say(job));
+    augment_log(&job->options.flow.augment);
+    mx_device_pair_log(&job->devices, &job->settings, job->options.flow.buffer);
+    MX_TRY(mx_job_memory_log(job));
     char place[MX_DEVICE_PAIR_PLACE_BYTES];
     mx_info("Creating model on %s%s",
             job->devices.choice.plain ? "" : "device: ", mx_device_pair_place(&job->devices, job->device, place));
@@ -578,7 +578,7 @@ int mx_job_start(struct mx_job *job)
         MX_TRY(mx_job_rejects(job));
     }
     MX_TRY(mx_trainer_start(job->trainer, &state));
-    buffers_say(job);
+    buffers_log(job);
     if (job->request.resume != NULL)
         mx_info("continuing after step %" PRId64 " of %" PRId64 ", epoch %" PRIu32, state.step, job->steps,
                 state.epoch);
@@ -600,7 +600,7 @@ void mx_job_close(struct mx_job *job)
     mx_lexicon_destroy(job->lexicon);
     mx_checkpoint_close(job->origin);
     mx_checkpoint_close(job->vocoder_origin);
-    mx_job_ranks_leave(job);
+    mx_job_ranks_release(job);
     mx_device_pair_close(&job->devices);
     mx_free(job->host);
     mx_free(job->names.vocabulary);

@@ -151,7 +151,7 @@ out:
     return rc;
 }
 
-void mx_job_learning_say(const struct mx_job *job)
+void mx_job_learning_log(const struct mx_job *job)
 {
     const struct mx_model_memory_plan *const m = &job->plan.model, *const v = &job->plan.vocoder;
     const double all = (double)(m->parameters + v->parameters), learn = (double)(m->learning + v->learning);

@@ -34,15 +34,15 @@ struct mx_auto_stop {
  * if it could never end by itself. */
 int mx_job_auto_choose(struct mx_job *job);
 void mx_job_auto_schedule(struct mx_job *job); /* once the schedules are set as in any other run */
-void mx_job_auto_say(const struct mx_job *job);
+void mx_job_auto_log(const struct mx_job *job);
 /* After an evaluation: has it learned what it can? Then the learning rate falls from here on, and job->steps is the
  * last step. */
-void mx_job_auto_look(struct mx_job *job);
+void mx_job_auto_check(struct mx_job *job);
 /* In ranks that do not evaluate: what rank 0 has decided. 0: nothing yet. */
 void mx_job_auto_follow(struct mx_job *job, int64_t from, int64_t end);
 /* Is it over, and because nothing was gained any more? */
 bool mx_job_auto_learned(const struct mx_job *job);
-void mx_job_auto_tell(const struct mx_job *job); /* says so, or that the steps were too few for that */
+void mx_job_auto_end_log(const struct mx_job *job); /* says so, or that the steps were too few for that */
 
 /* ---- time_limit.c ---- */
 /* Where the run ends because of `training.max_minutes` (time_limit.c). */

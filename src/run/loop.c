@@ -29,7 +29,7 @@
 #define SAVE_AGAIN_NS UINT64_C(30000000000) /* after a checkpoint could not be saved */
 
 /* While an evaluation goes on, the status line tells of it. */
-static void evaluation_tell(void *context, double done)
+static void evaluation_report(void *context, double done)
 {
     struct mx_job *const job = context;
     mx_progress_note(job->progress, "evaluating, %.0f %% done", 100 * done);
@@ -66,7 +66,7 @@ static bool warm_up(const struct mx_job *job, const atomic_bool *stop)
 }
 
 /* The first batch came late: training begins only now. */
-static void start_tell(void *context)
+static void start_log(void *context)
 {
     (void)context;
     mx_info("✅ Model training has started");
@@ -149,7 +149,7 @@ static int failure_save(struct mx_job *job, struct loop *loop)
 /* ---- a turn: step, tell, evaluate, save ---- */
 
 /* Waits for the data of a step and trains. *made is false if a signal came while it waited: as if it had not begun. */
-static int step_make(struct mx_job *job, struct loop *loop, bool *made)
+static int step_run(struct mx_job *job, struct loop *loop, bool *made)
 {
     struct mx_trainer_report *const report = &loop->report;
     const struct mx_settings_training *const t = &job->settings.training;
@@ -183,7 +183,7 @@ static int evaluate(struct mx_job *job, struct loop *loop)
     }
     job->evaluations.due = false;
     loop->enough = patience_over(job, mx_trainer_state(job->trainer)->step);
-    mx_job_auto_look(job);
+    mx_job_auto_check(job);
     return 0;
 }
 
@@ -228,7 +228,7 @@ static int loop_begin(struct mx_job *job, struct loop *loop)
     if (job->options.comm == NULL) /* ranks end a step together or not at all */
         mx_trainer_watch(job->trainer, job->stop);
     job->observer = mx_job_observer_open(job);
-    if (!warm_up(job, job->stop)) mx_trainer_begin_watch(job->trainer, start_tell, NULL);
+    if (!warm_up(job, job->stop)) mx_trainer_begin_watch(job->trainer, start_log, NULL);
     /* How many it will be is not known before auto-stop has decided. */
     const bool open = job->settings.training.auto_stop && job->auto_stop.from == 0;
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Training",
@@ -236,13 +236,13 @@ static int loop_begin(struct mx_job *job, struct loop *loop)
                                                            .total = open ? 0 : (uint64_t)(job->steps - step)},
                              &job->progress));
     if (limit_ns(job) > 0) mx_progress_deadline(job->progress, loop->times.begin_ns + limit_ns(job));
-    mx_trainer_evaluation_watch(job->trainer, evaluation_tell, job, job->stop);
+    mx_trainer_evaluation_watch(job->trainer, evaluation_report, job, job->stop);
 out:
     return rc;
 }
 
 /* Before a step: does anything end the run here? All ranks give the same answer. */
-static int end_look(struct mx_job *job, struct loop *loop)
+static int end_check(struct mx_job *job, struct loop *loop)
 {
     struct mx_job_times *const t = &loop->times;
     t->now_ns = mx_clock_ns();
@@ -274,7 +274,7 @@ out:
 }
 
 /* Says how the run ended. MX_ERR_INTERRUPTED if that is not how it was meant to end. */
-static int end_tell(const struct mx_job *job, const struct loop *loop)
+static int end_log(const struct mx_job *job, const struct loop *loop)
 {
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     if (state->shares.count > 0) {
@@ -282,13 +282,13 @@ static int end_tell(const struct mx_job *job, const struct loop *loop)
         mx_shares_format(&state->shares, list);
         mx_info("work sharing: '--share-work on --shares %s' repeats this run", list);
     }
-    mx_job_vocoder_tell(job);
+    mx_job_vocoder_share_log(job);
     if (loop->enough)
         mx_info("no improvement since step %" PRIu64 ": training ends early, after step %" PRId64, job->best.step,
                 state->step);
     if (mx_job_limit_reached(job))
         mx_info("the steps for which there was time within the limit of %g minutes are made", job->limit.minutes);
-    mx_job_auto_tell(job);
+    mx_job_auto_end_log(job);
     if ((!loop->stopped || state->step >= job->steps) && !job->evaluations.due) return 0;
     MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after step %" PRId64 "; everything is saved", state->step);
     return mx_error_hint("'myxtts train --resume %s' continues the run", job->run);
@@ -302,7 +302,7 @@ static enum mx_run_state state_of(const struct mx_job *job, int rc, const struct
     return rc < 0 ? MX_RUN_FAILED : loop->enough ? MX_RUN_EARLY : late ? MX_RUN_TIME : MX_RUN_DONE;
 }
 
-static void loop_leave(struct mx_job *job, const struct loop *loop, int rc)
+static void loop_end(struct mx_job *job, const struct loop *loop, int rc)
 {
     mx_trainer_evaluation_watch(job->trainer, NULL, NULL, NULL);
     mx_progress_finish(job->progress);
@@ -311,7 +311,7 @@ static void loop_leave(struct mx_job *job, const struct loop *loop, int rc)
     job->observer = NULL;
     mx_trainer_watch(job->trainer, NULL);
     job->stop = NULL;
-    mx_interrupt_leave(&loop->interrupt);
+    mx_interrupt_restore(&loop->interrupt);
 }
 
 int mx_job_run(struct mx_job *job)
@@ -323,16 +323,17 @@ int mx_job_run(struct mx_job *job)
     if (job->evaluations.due) MX_TRY(between_steps(job, &loop)); /* the run ended before it was made */
     while (state->step < job->steps) {
         bool made;
-        MX_TRY(end_look(job, &loop));
+        MX_TRY(end_check(job, &loop));
         if (loop.stopped || loop.enough || loop.late) break;
-        MX_TRY(step_make(job, &loop, &made));
+        MX_TRY(step_run(job, &loop, &made));
         if (!made) continue; /* a signal came: the next look ends the run */
-        if (mx_job_step_tell(job, &loop.report) < 0 || between_steps(job, &loop) < 0) MX_TRY(failure_save(job, &loop));
+        if (mx_job_step_report(job, &loop.report) < 0 || between_steps(job, &loop) < 0)
+            MX_TRY(failure_save(job, &loop));
     }
     if (loop.late && !loop.stopped) MX_TRY(late_finish(job, &loop));
     if (!loop.saved) MX_TRY(save_last(job, false));
-    MX_TRY(end_tell(job, &loop));
+    MX_TRY(end_log(job, &loop));
 out:
-    loop_leave(job, &loop, rc);
+    loop_end(job, &loop, rc);
     return rc;
 }

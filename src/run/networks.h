@@ -20,9 +20,9 @@ int mx_job_vocoder_open(struct mx_job *job);
 int mx_job_vocoder_choose(struct mx_job *job);
 bool mx_job_vocoder_there(const struct mx_job *job); /* it comes from a checkpoint: it has learned */
 void mx_job_vocoder_steps(struct mx_job *job);       /* its schedule, once the length of the run is known */
-void mx_job_vocoder_say(const struct mx_job *job);
+void mx_job_vocoder_log(const struct mx_job *job);
 /* Says what part of the steps' time it really took, if any of it was measured. */
-void mx_job_vocoder_tell(const struct mx_job *job);
+void mx_job_vocoder_share_log(const struct mx_job *job);
 /* Loads its weights, if it is not a new one, by way of `arrays`; *whole: with its moments, so its part of the state
  * counts, too. */
 int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *arrays, bool *whole);
@@ -40,6 +40,6 @@ int mx_job_learning_choose(struct mx_job *job, bool vocoder_there);
 int mx_job_base_choose(struct mx_job *job);
 /* Writes both for a checkpoint; returns how many there are. */
 size_t mx_job_base_write(const struct mx_job *job, struct mx_metadata *extras);
-void mx_job_learning_say(const struct mx_job *job);
+void mx_job_learning_log(const struct mx_job *job);
 
 #endif

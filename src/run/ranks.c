@@ -140,7 +140,7 @@ int mx_job_ranks_compare(struct mx_job *job)
     return mx_dist_compare(job->dist, items, (int32_t)(sizeof items / sizeof items[0]));
 }
 
-void mx_job_ranks_announce(const struct mx_job *job)
+void mx_job_ranks_log(const struct mx_job *job)
 {
     const struct mx_trainer_options *const o = &job->options;
     const int32_t size = mx_comm_size(o->comm), hosts = mx_dist_hosts(job->dist);
@@ -161,9 +161,9 @@ int mx_job_ranks_sums(struct mx_job *job)
     return mx_dist_device_use(job->dist, job->device);
 }
 
-void mx_job_ranks_leave(struct mx_job *job)
+void mx_job_ranks_release(struct mx_job *job)
 {
-    mx_dist_device_leave(job->dist);
+    mx_dist_device_release(job->dist);
 }
 
 int mx_job_ranks_normaliser(struct mx_job *job)
@@ -210,6 +210,6 @@ int mx_job_ranks_follow(struct mx_job *job)
     /* After a signal it is rank 0 that says so and whose exit code counts: if this rank ended before it with an exit
      * code other than 0, launchers would end rank 0 before it has spoken. */
 out:
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     return rc;
 }

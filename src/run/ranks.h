@@ -36,11 +36,11 @@ int mx_job_ranks_devices(struct mx_job *job, const char *command);
 void mx_job_ranks_batch(const struct mx_job *job, struct mx_trainer_options *options);
 /* Refuses to train if program, settings, corpus or checkpoint of a rank differ from those of rank 0. */
 int mx_job_ranks_compare(struct mx_job *job);
-void mx_job_ranks_announce(const struct mx_job *job);
+void mx_job_ranks_log(const struct mx_job *job);
 /* Before the trainer is created: the ranks agree on what sums the gradients of the model's device. */
 int mx_job_ranks_sums(struct mx_job *job);
 /* Before the devices are closed. */
-void mx_job_ranks_leave(struct mx_job *job);
+void mx_job_ranks_release(struct mx_job *job);
 /* Sends the normaliser that rank 0 has measured to the others. */
 int mx_job_ranks_normaliser(struct mx_job *job);
 

@@ -169,7 +169,7 @@ int mx_train_step(struct mx_train *run, struct mx_train_report *report)
                                        .skipped = r.guard.verdict > MX_GUARD_SPIKE,
                                        .step_ns = r.step_ns,
                                        .wait_ns = r.wait_ns};
-    if (rc >= 0) rc = mx_job_step_tell(job, &r);
+    if (rc >= 0) rc = mx_job_step_report(job, &r);
     return end_of(run, rc);
 }
 
@@ -185,7 +185,7 @@ int mx_train_evaluate(struct mx_train *run, struct mx_train_evaluation *out)
     const int rc = end_of(run, mx_job_evaluate(job, &best));
     if (rc < 0) return rc;
     job->evaluations.due = false;
-    mx_job_auto_look(job);
+    mx_job_auto_check(job);
     const struct mx_trainer_evaluation *const e = &job->evaluations.last;
     *out = (struct mx_train_evaluation){.utterances = e->utterances,
                                         .loss = e->losses.total,

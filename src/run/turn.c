@@ -51,7 +51,7 @@ void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *rep
                      mx_bytes_text(flow->model_bytes, used), mx_bytes_text(flow->model_limit_bytes, limit));
 }
 
-int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report)
+int mx_job_step_report(struct mx_job *job, const struct mx_trainer_report *report)
 {
     const int rc = mx_job_rejects(job);
     if (rc < 0) return rc;

@@ -17,7 +17,7 @@ struct mx_job;
 int mx_job_step(struct mx_job *job, struct mx_trainer_report *report);
 /* Reports a step everywhere except in metrics.jsonl: newly rejected rows, TensorBoard, the status line. MX_ERR_DATA if
  * too many rows of a folder turn out to be unusable. */
-int mx_job_step_tell(struct mx_job *job, const struct mx_trainer_report *report);
+int mx_job_step_report(struct mx_job *job, const struct mx_trainer_report *report);
 /* The status line: loss, speed, how busy both devices are, how long the model waited for data, memory. */
 void mx_job_status(const struct mx_job *job, const struct mx_trainer_report *report);
 /* Evaluates, speaks samples, and reports both. The best evaluation is the one with the smallest free-running distance

@@ -173,7 +173,7 @@ void mx_job_vocoder_steps(struct mx_job *job)
     s->warmup = warmup < job->steps / 10 ? warmup : job->steps / 10;
 }
 
-void mx_job_vocoder_say(const struct mx_job *job)
+void mx_job_vocoder_log(const struct mx_job *job)
 {
     const struct mx_trainer_vocoder *const v = &job->options.vocoder;
     const double millions = (double)job->plan.vocoder.parameters * 1e-6;
@@ -192,7 +192,7 @@ void mx_job_vocoder_say(const struct mx_job *job)
             v->size.name, millions, (int)v->segments.count, (int)v->segments.frames, 100 * job->plan.vocoder_share);
 }
 
-void mx_job_vocoder_tell(const struct mx_job *job)
+void mx_job_vocoder_share_log(const struct mx_job *job)
 {
     if (job->pace.vocoder_ns == 0 || job->pace.steps_ns == 0 || job->options.vocoder_alone) return;
     mx_info("the vocoder took %.1f %% of the time of the steps",

@@ -84,8 +84,8 @@ static int recording_read(struct listening *l, const struct mx_reference *r, con
         return MX_FAIL(MX_ERR_ARGUMENT, "set one of file and samples of each struct mx_reference",
                        "a reference is both a file and samples");
     const int rc = r->file != NULL ? mx_audio_load(l->reader, r->file, &reading, samples, count, report)
-                                   : mx_audio_take(l->reader, "the reference", r->samples, r->count, r->rate, &reading,
-                                                   samples, count, report);
+                                   : mx_audio_process(l->reader, "the reference", r->samples, r->count, r->rate,
+                                                      &reading, samples, count, report);
     if (rc == MX_ERR_DATA && report->error != 0) /* it is not the recording that is bad */
         return MX_FAIL(report->error == ENOMEM ? MX_ERR_NO_MEMORY : MX_ERR_IO, "check the disk, then try again",
                        "%s: %s", mx_string_quote(quoted, sizeof quoted, r->file), report->detail);

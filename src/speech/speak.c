@@ -114,7 +114,7 @@ static void batch_place(struct mx_layout *layout, const struct mx_model_config *
     small.frames = small.longest_frames = 1;
     small.references = room;
     mx_model_batch_place(layout, config, &small, batch);
-    *voices = mx_layout_take(layout, (int64_t)capacity->sequences * config->size.width);
+    *voices = mx_layout_reserve(layout, (int64_t)capacity->sequences * config->size.width);
 }
 
 static size_t block_bytes(const struct mx_model_config *config, const struct mx_model_capacity *capacity, int32_t room)
@@ -530,7 +530,7 @@ static int part_make(struct mx_speak *s, int64_t frames)
     } else {
         const int32_t offsets[] = {0, piece_frames(s, s->now.piece)};
         struct mx_sound_audio whole;
-        MX_TRY(mx_sound_make(s->sound, s->voice.stream, piece_mel(s, s->now.piece), offsets, 1, &whole));
+        MX_TRY(mx_sound_compute(s->sound, s->voice.stream, piece_mel(s, s->now.piece), offsets, 1, &whole));
         made = whole.audio;
     }
     if (count < 1 || count > s->now.left.sound)

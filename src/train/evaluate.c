@@ -154,15 +154,15 @@ out:
 void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*tell)(void *context, double done), void *context,
                                  const atomic_bool *stop)
 {
-    t->evaluation_tell = tell;
+    t->evaluation_report = tell;
     t->evaluation_context = context;
     t->evaluation_stop = stop;
 }
 
 /* `done` of the looks at utterances, of which there are `all`. */
-static int looks_tell(const struct mx_trainer *t, uint32_t done, uint32_t all)
+static int progress_report(const struct mx_trainer *t, uint32_t done, uint32_t all)
 {
-    if (t->evaluation_tell != NULL) t->evaluation_tell(t->evaluation_context, done / (double)all);
+    if (t->evaluation_report != NULL) t->evaluation_report(t->evaluation_context, done / (double)all);
     if (t->evaluation_stop == NULL || !atomic_load(t->evaluation_stop)) return 0;
     return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "the evaluation was interrupted");
 }
@@ -193,7 +193,7 @@ static int losses_evaluate(struct mx_trainer *t, uint32_t count, uint32_t looks,
         else
             MX_TRY(batch_evaluate(t, list + at, some, out, &of));
         at += some;
-        MX_TRY(looks_tell(t, at, looks));
+        MX_TRY(progress_report(t, at, looks));
     }
     if (of.frames == 0) return 0;
     mx_model_losses_finish(&out->losses, &t->options.model.weights, of.tokens, of.frames);
@@ -226,7 +226,7 @@ int mx_trainer_evaluate(struct mx_trainer *t, struct mx_trainer_evaluation *out)
         struct mx_spoken one;
         MX_TRY(mx_listener_speak(t->evaluator->listener, list[i], &one));
         mx_spoken_add(&sums, &one);
-        MX_TRY(looks_tell(t, count + i + 1, looks));
+        MX_TRY(progress_report(t, count + i + 1, looks));
     }
     out->spoken = sums.spoken;
     out->too_long = sums.too_long;

@@ -39,7 +39,7 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /* Shares of the time since the oldest mark that is remembered. */
-static void shares_take(struct mx_flow_watch *m, struct mx_flow_watch_report *out)
+static void shares_measure(struct mx_flow_watch *m, struct mx_flow_watch_report *out)
 {
     struct mx_pipeline_stats *const s = &m->last;
     mx_pipeline_stats(m->pipeline, s);
@@ -73,7 +73,7 @@ static void shares_take(struct mx_flow_watch *m, struct mx_flow_watch_report *ou
     *place = now;
 }
 
-static void memory_look(struct mx_device *device, uint64_t *used, uint64_t *limit)
+static void memory_measure(struct mx_device *device, uint64_t *used, uint64_t *limit)
 {
     struct mx_budget *const budget = mx_device_budget(device);
     *limit = mx_budget_limit(budget);
@@ -81,7 +81,7 @@ static void memory_look(struct mx_device *device, uint64_t *used, uint64_t *limi
 }
 
 /* Drivers take their samples some times a second, and asking them takes time. */
-static void loads_look(struct mx_flow_watch *m, struct mx_flow_watch_report *out)
+static void loads_measure(struct mx_flow_watch *m, struct mx_flow_watch_report *out)
 {
     const uint64_t now = mx_clock_ns();
     if (m->loads_ns == 0 || now - m->loads_ns >= LOADS_NS) {
@@ -134,7 +134,7 @@ static void stats_since(const struct mx_pipeline_stats *from, struct mx_pipeline
 }
 
 /* Warns of a window whose steps vary: once for each cause, and again after a calm window if that is long ago. */
-static void variation_tell(struct mx_flow_watch *m, int64_t step)
+static void variation_log(struct mx_flow_watch *m, int64_t step)
 {
     struct mx_advice_input input;
     struct mx_advice found[MX_ADVICE_KINDS];
@@ -160,7 +160,7 @@ static void variation_watch(struct mx_flow_watch *m, int64_t step, uint64_t step
     if (m->frame_ns.count < MX_FLOW_WATCH_WINDOW) return;
     m->variation = mx_tally_variation(&m->frame_ns);
     if (m->variation > MX_VARIATION_LIMIT)
-        variation_tell(m, step);
+        variation_log(m, step);
     else if (mx_clock_ns() - m->told_ns > REPEAT_NS)
         m->told = -1;
     m->frame_ns = m->frames = (struct mx_tally){0};
@@ -170,11 +170,11 @@ void mx_flow_watch_step(struct mx_flow_watch *m, int64_t step, uint64_t step_ns,
                         struct mx_flow_watch_report *out)
 {
     *out = (struct mx_flow_watch_report){0};
-    shares_take(m, out);
+    shares_measure(m, out);
     mx_pipeline_levels(m->pipeline, &out->levels);
-    memory_look(m->data, &out->data_bytes, &out->data_limit_bytes);
-    memory_look(m->model, &out->model_bytes, &out->model_limit_bytes);
-    loads_look(m, out);
+    memory_measure(m->data, &out->data_bytes, &out->data_limit_bytes);
+    memory_measure(m->model, &out->model_bytes, &out->model_limit_bytes);
+    loads_measure(m, out);
     leak_watch(m->model, step, out);
     if (m->data != m->model) leak_watch(m->data, step, out);
     variation_watch(m, step, step_ns, frames);

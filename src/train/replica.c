@@ -67,23 +67,23 @@ int mx_replica_memory_plan(const struct mx_replica_options *o, struct mx_replica
 
 /* ---- life ---- */
 
-static int buffer_take(struct mx_replica *r, const char *kind, uint64_t bytes, struct mx_buffer **out)
+static int buffer_create(struct mx_replica *r, const char *kind, uint64_t bytes, struct mx_buffer **out)
 {
     const char *const owner = r->options.network->calls->owner;
     if (bytes == 0) return 0;
     return mx_buffer_create(r->options.device, owner != NULL ? owner : kind, (size_t)bytes, out);
 }
 
-static int buffers_take(struct mx_replica *r, const struct mx_replica_memory_plan *plan)
+static int buffers_create(struct mx_replica *r, const struct mx_replica_memory_plan *plan)
 {
     int rc = 0;
     struct mx_device *const device = r->options.device;
     void *host = NULL;
-    MX_TRY(buffer_take(r, MX_OWNER_PARAMETERS, plan->parameters, &r->weights));
-    MX_TRY(buffer_take(r, MX_OWNER_GRADIENTS, plan->gradients, &r->gradients));
-    MX_TRY(buffer_take(r, MX_OWNER_MOMENTS, plan->moments, &r->moments));
-    MX_TRY(buffer_take(r, MX_OWNER_AVERAGE, plan->average, &r->average));
-    MX_TRY(buffer_take(r, MX_OWNER_STAGE, plan->stage, &r->stage));
+    MX_TRY(buffer_create(r, MX_OWNER_PARAMETERS, plan->parameters, &r->weights));
+    MX_TRY(buffer_create(r, MX_OWNER_GRADIENTS, plan->gradients, &r->gradients));
+    MX_TRY(buffer_create(r, MX_OWNER_MOMENTS, plan->moments, &r->moments));
+    MX_TRY(buffer_create(r, MX_OWNER_AVERAGE, plan->average, &r->average));
+    MX_TRY(buffer_create(r, MX_OWNER_STAGE, plan->stage, &r->stage));
     MX_TRY(mx_host_alloc(device, "results", (size_t)plan->results, &host));
     r->losses = host;
     r->norm = r->losses + plan->results / FLOAT_BYTES - NORM_FLOATS;
@@ -98,7 +98,7 @@ static int32_t marks_most(const struct mx_replica *r)
     return 2 * (r->options.passes + 1);
 }
 
-static int events_take(struct mx_replica *r)
+static int events_create(struct mx_replica *r)
 {
     int rc = 0;
     struct mx_device *const device = r->options.device;
@@ -135,9 +135,9 @@ int mx_replica_create(const struct mx_replica_options *options, struct mx_replic
     const struct mx_parameters *const table = mx_network_parameters(r->network);
     r->floats = table->floats;
     r->gradient_floats = table->learned + table->discard;
-    MX_TRY(buffers_take(r, &plan));
+    MX_TRY(buffers_create(r, &plan));
     r->network->calls->frozen_set(r->network, floats_at(r->weights, 0));
-    MX_TRY(events_take(r));
+    MX_TRY(events_create(r));
     *out = r;
     r = NULL;
 out:
@@ -352,7 +352,7 @@ out:
     return rc;
 }
 
-int mx_replica_give(struct mx_replica *r, struct mx_replica *other)
+int mx_replica_send(struct mx_replica *r, struct mx_replica *other)
 {
     const struct mx_range range = r->range;
     if (range.count == 0) return 0;
@@ -370,7 +370,7 @@ int mx_replica_take_average(struct mx_replica *r, const struct mx_replica *other
 
 /* ---- ranges ---- */
 
-int mx_replica_hand(struct mx_replica *r, struct mx_replica *other, struct mx_range range)
+int mx_replica_send_range(struct mx_replica *r, struct mx_replica *other, struct mx_range range)
 {
     int rc = 0;
     const size_t bytes = (size_t)range.count * FLOAT_BYTES;
@@ -382,7 +382,7 @@ out:
     return rc;
 }
 
-int mx_replica_give_all(struct mx_replica *r, struct mx_replica *other)
+int mx_replica_send_all(struct mx_replica *r, struct mx_replica *other)
 {
     return mx_copy_slices(r->stream, floats_at(other->weights, 0), floats_at(r->weights, 0),
                           (size_t)r->floats * FLOAT_BYTES);

@@ -8,7 +8,7 @@
  * their parts of a step's batches, then each sums, measures and updates one range of the flat arrays and sends the new
  * weights to the other. Moments and averaged weights of a range are kept only where they are updated. The first replica
  * has room for all of them: while nothing is shared it updates everything and the other one is idle. When sharing
- * begins or ends, the data of the other's range moves over or back (mx_replica_hand).
+ * begins or ends, the data of the other's range moves over or back (mx_replica_send_range).
  *
  * Everything is queued on the replica's stream and does not wait unless stated. The caller orders the work of two
  * replicas: whatever reads from another replica must come after a wait for that one's `end`, or for its whole stream.
@@ -123,16 +123,16 @@ struct mx_replica_update {
 /* Updates weights, moments and averaged weights of the range. */
 int mx_replica_update(struct mx_replica *replica, const struct mx_replica_update *how);
 /* Sends the weights of the range to another replica. */
-int mx_replica_give(struct mx_replica *replica, struct mx_replica *other);
+int mx_replica_send(struct mx_replica *replica, struct mx_replica *other);
 /* Fetches the averaged weights of another's range, after a wait for the other's stream. */
 int mx_replica_take_average(struct mx_replica *replica, const struct mx_replica *other);
 
 /* ---- who updates which range ---- */
 
 /* Sends moments and averaged weights of `range`, for which both have room, to another replica. */
-int mx_replica_hand(struct mx_replica *replica, struct mx_replica *other, struct mx_range range);
+int mx_replica_send_range(struct mx_replica *replica, struct mx_replica *other, struct mx_range range);
 /* Sends all weights to another replica, which has updated none since the two had the same. */
-int mx_replica_give_all(struct mx_replica *replica, struct mx_replica *other);
+int mx_replica_send_all(struct mx_replica *replica, struct mx_replica *other);
 
 /* ---- flat arrays on the host: the range only ---- */
 

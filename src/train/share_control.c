@@ -61,8 +61,8 @@ static int sharing_open(struct mx_trainer *t)
     struct mx_trainer_part *const p = &t->parts[0];
     struct mx_replica *const own = p->replicas[0], *const other = p->replicas[1];
     const struct mx_range theirs = other->options.room;
-    MX_TRY(mx_replica_give_all(own, other));
-    MX_TRY(mx_replica_hand(own, other, theirs));
+    MX_TRY(mx_replica_send_all(own, other));
+    MX_TRY(mx_replica_send_range(own, other, theirs));
     MX_TRY(mx_stream_sync(own->stream));
     own->range = (struct mx_range){0, theirs.first};
     other->range = theirs;
@@ -76,7 +76,7 @@ static int sharing_close(struct mx_trainer *t)
     int rc = 0;
     struct mx_trainer_part *const p = &t->parts[0];
     struct mx_replica *const own = p->replicas[0], *const other = p->replicas[1];
-    MX_TRY(mx_replica_hand(other, own, other->range));
+    MX_TRY(mx_replica_send_range(other, own, other->range));
     MX_TRY(mx_stream_sync(other->stream));
     own->range = own->options.room;
     p->at_work = 1;
@@ -129,8 +129,8 @@ static double alone_of(const struct mx_share_meter *meter)
 }
 
 /* Tells a change, with its reason. */
-static void change_tell(const struct mx_trainer *t, const struct mx_share_case *c, const struct mx_share_decision *d,
-                        int64_t step)
+static void change_log(const struct mx_trainer *t, const struct mx_share_case *c, const struct mx_share_decision *d,
+                       int64_t step)
 {
     const char *const data = mx_device_logical(mx_trainer_data_device(&t->options));
     const double steps = (double)c->meter->steps * 1e6;
@@ -166,7 +166,7 @@ static void share_judge(struct mx_trainer *t)
         const int64_t step = share_change(t, d.share);
         if (alone) s->alone_ns = alone_of(&s->meter);
         if (d.verdict == MX_SHARE_END) s->settled = true;
-        if (step >= 0) change_tell(t, &c, &d, step);
+        if (step >= 0) change_log(t, &c, &d, step);
     } else if (alone && t->state.step >= TELL_STEP && !s->told) {
         mx_info("work sharing: stays off, because %s is idle only %.0f %% of the time after preparing batches",
                 mx_device_logical(mx_trainer_data_device(&t->options)), 100 * c.idle);

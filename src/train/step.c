@@ -42,7 +42,7 @@ static void counts_add(struct mx_network_counts *sum, struct mx_network_counts m
 }
 
 /* Takes the batches of the step and counts what is in them; *held of them are held in any case. */
-static int batches_take(struct mx_trainer *t, struct mx_trainer_report *report, int32_t *held)
+static int batches_acquire(struct mx_trainer *t, struct mx_trainer_report *report, int32_t *held)
 {
     int rc = 0;
     for (int32_t i = 0; i < t->options.grad_accum; i++) {
@@ -214,7 +214,7 @@ static int part_update(const struct mx_trainer *t, const struct mx_trainer_part 
         MX_TRY(mx_replica_measure(p->replicas[0], o->grad_clip));
     for (int32_t r = 0; isfinite(p->total) && r < p->at_work; r++) {
         MX_TRY(mx_replica_update(p->replicas[r], &update));
-        if (p->at_work > 1) MX_TRY(mx_replica_give(p->replicas[r], p->replicas[1 - r]));
+        if (p->at_work > 1) MX_TRY(mx_replica_send(p->replicas[r], p->replicas[1 - r]));
     }
 out:
     return rc;
@@ -258,7 +258,7 @@ static void part_judge(struct mx_trainer *t, struct mx_trainer_part *p)
 }
 
 /* Tells the user. */
-static int verdict_tell(const struct mx_trainer *t, struct mx_trainer_part *p)
+static int verdict_log(const struct mx_trainer *t, struct mx_trainer_part *p)
 {
     const enum mx_guard_verdict verdict = p->guard.verdict;
     const long long step = (long long)t->state.step;
@@ -304,7 +304,7 @@ static int batches_find(struct mx_trainer *t, struct mx_trainer_report *report, 
         report->share = mx_shares_at(&t->state.shares, mx_share_control_step_next(t));
         parts_begin(t);
         MX_TRY(mx_share_control_turn(t)); /* nothing is held here */
-        MX_TRY(batches_take(t, report, held));
+        MX_TRY(batches_acquire(t, report, held));
         if (t->begin_tell != NULL) t->begin_tell(t->begin_context);
         t->begin_tell = NULL;
         MX_TRY(mx_step_counts(t, report));
@@ -376,7 +376,7 @@ int mx_trainer_step(struct mx_trainer *t, struct mx_trainer_report *report)
         if (t->parts[p].counts.sequences > 0) part_judge(t, &t->parts[p]);
     report_fill(t, report);
     t->state.step++;
-    for (int32_t p = 0; p < t->part_count && rc == 0; p++) rc = verdict_tell(t, &t->parts[p]);
+    for (int32_t p = 0; p < t->part_count && rc == 0; p++) rc = verdict_log(t, &t->parts[p]);
     for (; held > 0; held--) {
         const int given = mx_pipeline_give(t->pipeline, t->stream);
         if (rc == 0) rc = given;

@@ -12,7 +12,7 @@
 /* ---- life ---- */
 
 /* A part with its replicas, and the weights of a new run. */
-static int part_take(struct mx_trainer *t, enum mx_part which)
+static int part_create(struct mx_trainer *t, enum mx_part which)
 {
     int rc = 0;
     float *initial = NULL;
@@ -40,7 +40,7 @@ out:
 }
 
 /* The place of a vocoder that is ready. Until its weights are written it is one that has learned nothing. */
-static int ready_take(struct mx_trainer *t)
+static int ready_create(struct mx_trainer *t)
 {
     int rc = 0;
     float *initial = NULL;
@@ -69,8 +69,8 @@ int mx_trainer_create(const struct mx_trainer_options *options, struct mx_traine
     MX_TRY(mx_trainer_shape_open(options, &t->shape));
     const struct mx_batch_options batch = mx_trainer_batch_options(options, &t->shape);
     const struct mx_feed_options feed = mx_trainer_feed_options(options, &t->shape);
-    for (int part = 0; part < MX_PARTS; part++) MX_TRY(part_take(t, (enum mx_part)part));
-    MX_TRY(ready_take(t));
+    for (int part = 0; part < MX_PARTS; part++) MX_TRY(part_create(t, (enum mx_part)part));
+    MX_TRY(ready_create(t));
     MX_TRY(mx_feed_create(&feed, &t->feed));
     t->held = mx_alloc((size_t)options->grad_accum, sizeof(const struct mx_device_batch *));
     t->counts = mx_alloc(mx_step_counts_size(options), sizeof *t->counts);

@@ -32,7 +32,7 @@ struct mx_trainer_shape {
 };
 
 /* batch_order.c: the sampler and the limits of a batch; the lists and the source of the shape must be there. */
-int mx_trainer_order_make(const struct mx_trainer_options *options, struct mx_trainer_shape *shape);
+int mx_trainer_order_create(const struct mx_trainer_options *options, struct mx_trainer_shape *shape);
 
 /* trainer_memory.c */
 int mx_trainer_options_check(const struct mx_trainer_options *options);
@@ -130,8 +130,8 @@ struct mx_trainer {
     uint64_t first_held;                 /* the pipeline's number of the first of them */
     uint64_t taken;                      /* batches since the start */
     struct mx_share_control sharing;
-    struct mx_evaluator *evaluator;                      /* NULL: nothing to evaluate */
-    void (*evaluation_tell)(void *context, double done); /* NULL: no call */
+    struct mx_evaluator *evaluator;                        /* NULL: nothing to evaluate */
+    void (*evaluation_report)(void *context, double done); /* NULL: no call */
     void *evaluation_context;
     const atomic_bool *evaluation_stop; /* NULL: none */
     void (*begin_tell)(void *context);  /* for the next step; NULL: no call */

@@ -20,7 +20,7 @@ void mx_trainer_shape_close(struct mx_trainer_shape *shape)
 }
 
 /* The two lists of utterances. */
-static int lists_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
+static int lists_build(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
 {
     const uint32_t count = mx_dataset_count(o->dataset);
     uint32_t validation = 0;
@@ -103,9 +103,9 @@ int mx_trainer_shape_open(const struct mx_trainer_options *o, struct mx_trainer_
     const struct mx_vocoder_config vocoder = mx_trainer_vocoder_config(o);
     const struct mx_vocoder_capacity segments = mx_segments_capacity(&shape->segments);
     shape->features = mx_dataset_kind(o->dataset) == MX_PACKED_FEATURES;
-    MX_TRY(lists_make(o, shape));
+    MX_TRY(lists_build(o, shape));
     MX_TRY(mx_batch_source_create(&how, &shape->source));
-    MX_TRY(mx_trainer_order_make(o, shape));
+    MX_TRY(mx_trainer_order_create(o, shape));
     if (o->flow.static_shapes) MX_TRY(mx_host_batch_capacity_round(&shape->capacity));
     shape->shared = sharing_of(o).mode != MX_SHARE_OFF;
     if (shape->shared) twin_measure(o, shape);

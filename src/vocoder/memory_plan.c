@@ -11,11 +11,11 @@ void mx_vocoder_batch_place(struct mx_layout *layout, const struct mx_vocoder_co
                             const struct mx_vocoder_capacity *capacity, struct mx_vocoder_batch *batch)
 {
     *batch = (struct mx_vocoder_batch){0};
-    batch->frames.offsets = mx_layout_take(layout, capacity->sequences + 1);
-    batch->mel = mx_layout_take(layout, (int64_t)capacity->frames * config->recipe.bands);
-    batch->target = mx_layout_take(layout, (int64_t)capacity->frames * mx_vocoder_bins(config));
-    batch->pitch = mx_layout_take(layout, capacity->frames);
-    batch->burst = mx_layout_take(layout, (int64_t)capacity->frames * MX_VOCODER_BURST);
+    batch->frames.offsets = mx_layout_reserve(layout, capacity->sequences + 1);
+    batch->mel = mx_layout_reserve(layout, (int64_t)capacity->frames * config->recipe.bands);
+    batch->target = mx_layout_reserve(layout, (int64_t)capacity->frames * mx_vocoder_bins(config));
+    batch->pitch = mx_layout_reserve(layout, capacity->frames);
+    batch->burst = mx_layout_reserve(layout, (int64_t)capacity->frames * MX_VOCODER_BURST);
 }
 
 struct placing {
@@ -27,13 +27,13 @@ struct placing {
 /* [F, width] */
 static struct mx_slice reserve(const struct placing *p, int64_t width)
 {
-    return mx_layout_take(p->layout, p->frames * width);
+    return mx_layout_reserve(p->layout, p->frames * width);
 }
 
 /* What is bf16 in mixed precision. */
 static struct mx_slice reserve_narrow(const struct placing *p, int64_t width)
 {
-    return mx_layout_take(p->layout, p->mixed ? (p->frames * width + 1) / 2 : p->frames * width);
+    return mx_layout_reserve(p->layout, p->mixed ? (p->frames * width + 1) / 2 : p->frames * width);
 }
 
 static void block_place(const struct placing *p, const struct mx_vocoder_size *size, struct mx_vocoder_block_memory *m)
@@ -54,8 +54,8 @@ void mx_vocoder_memory_place(struct mx_vocoder_memory *memory, struct mx_layout 
     const struct mx_vocoder_size *size = &config->size;
     const int32_t bins = mx_vocoder_bins(config);
     *memory = (struct mx_vocoder_memory){0};
-    memory->tables = mx_layout_take(layout, (int64_t)tables);
-    memory->places = mx_layout_take(layout, 3 * (int64_t)bins);
+    memory->tables = mx_layout_reserve(layout, (int64_t)tables);
+    memory->places = mx_layout_reserve(layout, 3 * (int64_t)bins);
     memory->input = reserve(p, config->recipe.bands);
     memory->embedded = reserve(p, size->width);
     memory->stats = reserve(p, 2);
@@ -77,7 +77,7 @@ void mx_vocoder_memory_place(struct mx_vocoder_memory *memory, struct mx_layout 
     memory->dmagnitude = reserve(p, bins);
     memory->dlogits = reserve(p, MX_VOCODER_OUTPUTS);
     memory->dburst = reserve(p, MX_VOCODER_BURST);
-    memory->losses = mx_layout_take(layout, (int64_t)MX_VOCODER_LOSSES * capacity->sequences);
+    memory->losses = mx_layout_reserve(layout, (int64_t)MX_VOCODER_LOSSES * capacity->sequences);
     memory->d = reserve(p, size->width);
     memory->e = reserve(p, size->width);
     memory->dhidden = reserve_narrow(p, size->hidden);
@@ -95,7 +95,7 @@ int mx_vocoder_memory_plan(const struct mx_vocoder_config *config, const struct 
     struct mx_layout activations = {0}, one_batch = {0};
     MX_TRY(mx_vocoder_capacity_check(capacity, &full));
     MX_TRY(mx_vocoder_parameters_create(config, &parameters));
-    MX_TRY(mx_recipe_tables_make(&config->recipe, &tables));
+    MX_TRY(mx_recipe_tables_build(&config->recipe, &tables));
     mx_vocoder_memory_place(&memory, &activations, config, &full, purpose, tables.count);
     mx_vocoder_batch_place(&one_batch, config, &full, &batch);
     mx_model_memory_plan_fill(out, parameters, purpose, activations.offset_bytes, one_batch.offset_bytes);

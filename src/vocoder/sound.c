@@ -219,11 +219,11 @@ int mx_sound_memory_plan(const struct mx_sound_options *options, struct mx_sound
     *out = (struct mx_sound_memory_plan){0};
     options_resolve(&o, &config);
     MX_TRY(options_check(&o));
-    MX_TRY(mx_recipe_tables_make(o.recipe, &tables));
+    MX_TRY(mx_recipe_tables_build(o.recipe, &tables));
     if (o.vocoder != NULL) {
         const struct mx_vocoder_capacity capacity = network_capacity(&o);
         const struct mx_recipe recipe = mx_vocoder_burst_recipe(o.recipe);
-        MX_TRY(mx_recipe_tables_make(&recipe, &shorts));
+        MX_TRY(mx_recipe_tables_build(&recipe, &shorts));
         MX_TRY(mx_vocoder_memory_plan(o.vocoder, &capacity, MX_MODEL_SPEAK, &network));
     }
     *out = (struct mx_sound_memory_plan){.device_bytes = layout_of(&o, tables.count, shorts.count).bytes +
@@ -270,7 +270,7 @@ static int host_open(struct mx_sound *s)
 static int bands_open(struct mx_sound_bands *bands, const struct mx_recipe *recipe)
 {
     int rc = 0;
-    MX_TRY(mx_recipe_tables_make(recipe, &bands->tables));
+    MX_TRY(mx_recipe_tables_build(recipe, &bands->tables));
     bands->places = mx_alloc(3 * ((size_t)recipe->fft_size / 2 + 1), sizeof *bands->places);
     if (bands->places == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_recipe_places_build(recipe, &bands->tables, bands->places));
@@ -597,8 +597,8 @@ out:
     return rc;
 }
 
-int mx_sound_make(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, const int32_t *frame_offsets,
-                  int32_t count, struct mx_sound_audio *out)
+int mx_sound_compute(struct mx_sound *s, struct mx_stream *stream, struct mx_slice mel, const int32_t *frame_offsets,
+                     int32_t count, struct mx_sound_audio *out)
 {
     struct mx_sound_batch batch = {
         .mel = mel, .level = mx_sound_piece(s, MX_SOUND_MAGNITUDE), .short_mel = mx_sound_piece(s, MX_SOUND_SHORT_MEL)};

@@ -127,13 +127,13 @@ struct mx_sound_audio {
 
 /* mel [frame_offsets[count], bands] is on the device, frame_offsets [count + 1] on the host. Waits for the result.
  * MX_ERR_ARGUMENT if the batch exceeds the capacity, MX_ERR_DATA if the sound is not finite (the mel contains NaN). */
-int mx_sound_make(struct mx_sound *sound, struct mx_stream *stream, struct mx_slice mel, const int32_t *frame_offsets,
-                  int32_t count, struct mx_sound_audio *out);
+int mx_sound_compute(struct mx_sound *sound, struct mx_stream *stream, struct mx_slice mel,
+                     const int32_t *frame_offsets, int32_t count, struct mx_sound_audio *out);
 
 /* Context frames that the sound of a piece of a stream needs on each side. */
 int32_t mx_sound_margin(const struct mx_sound *sound);
 /* Begins a stream of one utterance: mel [frames, bands] stays on the device until the last piece is made. It needs
- * a vocoder and `stream`; mx_sound_make ends the stream. */
+ * a vocoder and `stream`; mx_sound_compute ends the stream. */
 int mx_sound_stream_begin(struct mx_sound *sound, struct mx_slice mel, int64_t frames);
 /* The next `frames` · hop samples, or all that are left, in *audio; *count is 0 after the last. Waits for the result. */
 int mx_sound_stream_next(struct mx_sound *sound, struct mx_stream *stream, int64_t frames, float **audio,

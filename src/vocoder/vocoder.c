@@ -62,7 +62,7 @@ int mx_vocoder_create(struct mx_device *device, struct mx_stream *stream, const 
     MX_TRY(mx_vocoder_table_create(config, &v->at, &v->parameters));
     v->lowest = lowest_of(v->parameters, config->size.blocks);
     if (v->mixed) MX_TRY(mx_vocoder_device_check(device, config));
-    MX_TRY(mx_recipe_tables_make(&config->recipe, &tables));
+    MX_TRY(mx_recipe_tables_build(&config->recipe, &tables));
     v->weights = tables.weights;
     mx_vocoder_memory_place(&v->memory, &layout, config, &v->capacity, purpose, tables.count);
     MX_TRY(mx_buffer_create(device, purpose == MX_MODEL_SPEAK ? "waveform" : "vocoder", layout.offset_bytes,

@@ -230,8 +230,8 @@ const struct mx_doctor_sound *clinic_hear(struct clinic *clinic, struct babble *
     clinic->utterances[row] = (struct mx_utterance){.id = clinic->ids[row], .speaker = speaker};
     clinic->symbols[row][0] = row;
     clinic->list[row] = (struct mx_check_row){.symbols = clinic->symbols[row], .symbol_count = 3};
-    assert_int_equal(mx_audio_take(clinic->reader, "babble", babble->samples, babble->count, babble->rate, &options,
-                                   &heard.samples, &heard.sample_count, &heard.audio),
+    assert_int_equal(mx_audio_process(clinic->reader, "babble", babble->samples, babble->count, babble->rate, &options,
+                                      &heard.samples, &heard.sample_count, &heard.audio),
                      0);
     heard.whole = mx_audio_whole(clinic->reader, &heard.whole_count);
     assert_int_equal(listener.hear(listener.context, 0, row, &heard), 0);

@@ -171,7 +171,7 @@ static int fake_device_open(void *state, struct mx_device *device)
     struct fake_device *const impl = mx_alloc(1, sizeof *impl);
     if (!impl) return MX_ERR_NO_MEMORY;
     MX_TRY(mx_cpu_kernels_choose(NULL, &impl->kernels));
-    MX_TRY(mx_cpu_memory_take(MX_CPU_SCRATCH_BYTES + MX_CPU_SHARED_BYTES, &impl->scratch));
+    MX_TRY(mx_cpu_memory_acquire(MX_CPU_SCRATCH_BYTES + MX_CPU_SHARED_BYTES, &impl->scratch));
     device->impl = impl;
 out:
     if (rc < 0) mx_free(impl);
@@ -188,7 +188,7 @@ static void fake_device_close(struct mx_device *device)
         munmap(memory->map, memory->map_bytes + guard);
         mx_free(memory);
     }
-    mx_cpu_memory_give(impl->scratch, MX_CPU_SCRATCH_BYTES + MX_CPU_SHARED_BYTES);
+    mx_cpu_memory_release(impl->scratch, MX_CPU_SCRATCH_BYTES + MX_CPU_SHARED_BYTES);
     mx_free(impl);
 }
 

@@ -166,8 +166,8 @@ void pipeline_rig_options(struct pipeline_rig *rig, struct pipeline_rig_run *run
 /* ---- a run ---- */
 
 /* Takes until the end, a failure or the stop; contents arrive in `rows` later. */
-static void batches_take(struct pipeline_rig_run *run, struct mx_pipeline *pipeline, struct mx_stream *stream,
-                         uint32_t rows[][PIPELINE_RIG_WORDS])
+static void batches_acquire(struct pipeline_rig_run *run, struct mx_pipeline *pipeline, struct mx_stream *stream,
+                            uint32_t rows[][PIPELINE_RIG_WORDS])
 {
     struct mx_pipeline_batch batch;
     uint64_t given = 0, taken = 0;
@@ -214,7 +214,7 @@ void pipeline_rig_go(struct pipeline_rig *rig, struct pipeline_rig_run *run)
         return;
     }
     const uint64_t allocations = mx_alloc_count();
-    batches_take(run, pipeline, stream, rows);
+    batches_acquire(run, pipeline, stream, rows);
     run->allocations = mx_alloc_count() - allocations;
     const bool failed = mx_stream_sync(stream) < 0; /* then some rows did not come */
     mx_pipeline_stats(pipeline, &run->stats);

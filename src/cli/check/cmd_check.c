@@ -255,7 +255,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     wanted.stop = stop;
     rc = mx_doctor_examine(operands->items[0], &wanted, &doctor);
     if (rc == 0) rc = outcome_report(values, operands->items[0], &doctor, stop);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     mx_doctor_release(&doctor);
 out:
     mx_vocabulary_destroy(vocabulary);

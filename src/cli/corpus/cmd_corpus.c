@@ -175,7 +175,7 @@ static int demo_run(const struct values *values, const struct mx_option_list *op
     if (rc < 0) return rc;
     wanted.stop = mx_interrupt_watch(&interrupt, false);
     rc = mx_demo_write(&wanted, &report);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);
     return rc;
 }

@@ -125,7 +125,7 @@ static int long_cut(const struct values *values, struct mx_prepare_options *want
                                                   .stop = wanted->stop};
     if (*folder == NULL) return MX_ERR_NO_MEMORY;
     if (values->cut_long != NULL && strcmp(values->cut_long, "off") == 0) return 0;
-    MX_TRY(mx_cut_long_make(&long_rows, report));
+    MX_TRY(mx_cut_long_run(&long_rows, report));
     if (report->cut > 0) wanted->manifest.pieces = *folder;
 out:
     return rc;
@@ -157,7 +157,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     wanted.stop = mx_interrupt_watch(&interrupt, false);
     rc = long_cut(values, &wanted, &cut, &pieces);
     if (rc >= 0) rc = mx_prepare_run(&wanted, &report);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     changes_log(values->output, &report);
     if (rc >= 0) report_print(values->output, &report, &cut);
 out:

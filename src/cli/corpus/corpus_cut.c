@@ -52,7 +52,7 @@ int mx_corpus_cut(const struct mx_corpus_cut_values *values, const char *const *
     }
     wanted.stop = mx_interrupt_watch(&interrupt, false);
     rc = mx_cut_run(&wanted, &report);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);
 out:
     return rc;

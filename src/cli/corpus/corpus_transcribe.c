@@ -74,7 +74,7 @@ int mx_corpus_transcribe(const struct mx_corpus_transcribe_values *values, const
     }
     wanted.stop = mx_interrupt_watch(&interrupt, false);
     rc = mx_transcribe_run(&wanted, &report);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     if (rc >= 0) report_print(&wanted, &report);
 out:
     return rc;

@@ -215,7 +215,7 @@ static int mel_resynthesize(void *context, struct mx_slice mel, int32_t frames, 
     const int32_t offsets[] = {0, frames};
     struct mx_sound_audio sound;
     struct mx_extract_features features;
-    MX_TRY(mx_sound_make(e->sound, e->voice->place.stream, mel, offsets, 1, &sound));
+    MX_TRY(mx_sound_compute(e->sound, e->voice->place.stream, mel, offsets, 1, &sound));
     const struct mx_extract_batch batch = {.audio = sound.audio, .offsets = sound.offsets, .count = 1};
     MX_TRY(mx_extract_submit(e->extract, e->voice->place.stream, &batch, &features));
     MX_TRY(mx_extract_read(e->extract, e->voice->place.stream, heard, NULL, NULL));

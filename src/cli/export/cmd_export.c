@@ -402,7 +402,7 @@ static int voice_write(struct job *j, const struct values *values, enum mx_expor
         .speakers = state->speakers,
         .words = j->words};
     MX_TRY(mx_export_symbols_check(v->vocabulary));
-    MX_TRY(mx_job_folder_make(values->output));
+    MX_TRY(mx_job_folder_create(values->output));
     if (format == MX_EXPORT_PIPER) lexicon_warn(v->vocabulary, language);
     MX_TRY(mx_export_voice_write(&voice, format, values->output, &report));
     mx_info("%s/" MX_EXPORT_GRAPH ": %s, %zu speaker%s, %zu symbols, %.1f MB", values->output,

@@ -89,7 +89,7 @@ out:
 }
 
 /* Where there is no corpus, makes one; it counts as read like any other. */
-static int corpus_make(const struct values *values, struct mx_settings *settings, struct mx_profile_corpus *corpus)
+static int corpus_create(const struct values *values, struct mx_settings *settings, struct mx_profile_corpus *corpus)
 {
     int rc = 0;
     const int64_t batch = settings->training.batch_size > 0 ? settings->training.batch_size : 16;
@@ -101,7 +101,7 @@ static int corpus_make(const struct values *values, struct mx_settings *settings
         return 0;
     }
     mx_info("no '--train-data': making up a corpus of %lld recordings, which is removed at the end", (long long)rows);
-    MX_TRY(mx_profile_corpus_make(corpus, rows, values->equal_lengths, (uint64_t)settings->training.seed));
+    MX_TRY(mx_profile_corpus_write(corpus, rows, values->equal_lengths, (uint64_t)settings->training.seed));
     MX_TRY(mx_settings_put(settings, "data.train_data", corpus->folder));
     settings->data.tokens = MX_TOKENS_CHARS; /* syllables need no dictionary */
     settings->data.validation_fraction = 0;  /* all of them are trained on: whole batches only */
@@ -190,7 +190,7 @@ static int profile(const struct values *values, struct mx_job *job, bool synthet
     if (values->compare && !mx_device_pair_multi(&job->devices))
         MX_RAISE(MX_ERR_USAGE, "name two: '--data-gpu 0 --model-gpu 1', with '--backend cpu --cpu-devices 2' on a CPU",
                  "'--compare' compares one device with two, and there is only %s", mx_device_name(job->devices.model));
-    mx_device_pair_announce(&job->devices, &job->settings, job->options.flow.buffer);
+    mx_device_pair_log(&job->devices, &job->settings, job->options.flow.buffer);
     if (values->compare) request.steps = (request.steps + MX_PROFILE_ROUNDS - 1) / MX_PROFILE_ROUNDS;
     const int64_t runs = values->compare ? MX_PROFILE_MODES * MX_PROFILE_ROUNDS : 1;
     MX_TRY(mx_progress_start(
@@ -226,7 +226,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false); /* the made-up corpus must be removed */
     MX_TRY(flags_apply(values, &job.settings));
     MX_TRY(mx_job_ranks_open(&job, MX_PROFILE_SUMS));
-    MX_TRY(corpus_make(values, &job.settings, &corpus));
+    MX_TRY(corpus_create(values, &job.settings, &corpus));
     MX_TRY(profile(values, &job, corpus.folder[0] != '\0', stop));
 out:
     if (rc < 0 && job.dist != NULL) mx_profile_corpus_remove(&corpus); /* the next call does not return */
@@ -234,7 +234,7 @@ out:
     mx_job_close(&job);
     mx_job_ranks_close(&job);
     mx_profile_corpus_remove(&corpus);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     mx_config_release(&mx_settings_schema, &job.settings);
     return rc;
 }

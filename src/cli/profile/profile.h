@@ -146,7 +146,7 @@ struct mx_profile_corpus {
 };
 
 /* Makes `rows` recordings of 1.5 to 4.4 s (or all of equal length) with matching texts, in a temporary folder. */
-int mx_profile_corpus_make(struct mx_profile_corpus *corpus, int64_t rows, bool equal, uint64_t seed);
+int mx_profile_corpus_write(struct mx_profile_corpus *corpus, int64_t rows, bool equal, uint64_t seed);
 void mx_profile_corpus_remove(struct mx_profile_corpus *corpus);
 
 #endif

@@ -39,7 +39,7 @@ static int64_t frames_of(uint64_t seed, int64_t row, bool equal)
     return FRAMES_MIDDLE / 2 + (int64_t)mx_rng_below(seed, STREAM_LENGTH, (uint64_t)row, FRAMES_MIDDLE + 1);
 }
 
-static void period_make(float period[PERIOD])
+static void period_compute(float period[PERIOD])
 {
     for (int i = 0; i < PERIOD; i++) {
         period[i] = 0;
@@ -49,7 +49,7 @@ static void period_make(float period[PERIOD])
 }
 
 /* The hum: its pitch wanders by a fifth around that of the recording, four syllables a second. */
-static void sound_make(uint64_t seed, int64_t row, const float period[PERIOD], float *samples, int64_t count)
+static void sound_compute(uint64_t seed, int64_t row, const float period[PERIOD], float *samples, int64_t count)
 {
     const double rate = MX_RECIPE_DEFAULT->rate;
     const double base = 100 + 120 * (double)mx_rng_uniform(seed, STREAM_PITCH, (uint64_t)row);
@@ -86,10 +86,10 @@ static int recordings_write(const char *folder, int64_t rows, bool equal, uint64
     float period[PERIOD];
     float *samples = mx_alloc((size_t)(2 * FRAMES_MIDDLE) * (size_t)MX_RECIPE_DEFAULT->hop, sizeof *samples);
     if (samples == NULL) return MX_ERR_NO_MEMORY;
-    period_make(period);
+    period_compute(period);
     for (int64_t row = 0; row < rows; row++) {
         const int64_t frames = frames_of(seed, row, equal), count = frames * MX_RECIPE_DEFAULT->hop;
-        sound_make(seed, row, period, samples, count);
+        sound_compute(seed, row, period, samples, count);
         snprintf(path, sizeof path, "%s/wavs/row-%06" PRId64 ".wav", folder, row);
         MX_TRY(mx_wav_write(path, samples, (size_t)count, MX_RECIPE_DEFAULT->rate, MX_WAV_PCM16));
         line_append(manifest, seed, row, frames);
@@ -100,7 +100,7 @@ out:
     return rc;
 }
 
-int mx_profile_corpus_make(struct mx_profile_corpus *corpus, int64_t rows, bool equal, uint64_t seed)
+int mx_profile_corpus_write(struct mx_profile_corpus *corpus, int64_t rows, bool equal, uint64_t seed)
 {
     int rc = 0;
     char path[320];

@@ -189,7 +189,7 @@ out:
 
 /* What all figures of the report are made of: the statistics as the last step left them, with the step times of the
  * report itself. */
-static void figures_take(const struct mx_trainer *trainer, struct mx_profile *out)
+static void figures_collect(const struct mx_trainer *trainer, struct mx_profile *out)
 {
     out->stats = *mx_trainer_stats(trainer);
     out->stats.step_ns = out->step_ns;
@@ -253,7 +253,7 @@ int mx_profile_run(const struct mx_job *job, const struct mx_profile_request *re
     MX_TRY(steps_run(trainer, request, request->steps, out));
     const uint64_t end_ns = mx_clock_ns();
     out->carried_ns = (double)(mx_dist_carried_ns(job->dist) - carried_ns);
-    figures_take(trainer, out);
+    figures_collect(trainer, out);
     mx_pipeline_levels(pipeline, &out->levels);
     mx_pipeline_memory_stats(pipeline, &out->memory);
     out->sharing = two && options.flow.share != MX_SHARE_OFF;

@@ -387,7 +387,7 @@ static int text_speak(struct work *w, const char *text, size_t length)
     if (play) w->output.stop = mx_interrupt_watch(&interrupt, false);
     int rc = text_synthesize(w, text, length, play ? NULL : &reporter, 0, &spoken);
     mx_progress_finish(reporter.progress);
-    if (play) mx_interrupt_leave(&interrupt);
+    if (play) mx_interrupt_restore(&interrupt);
     if (rc == 0 && spoken.seconds <= 0) rc = silent_fail();
     if (rc < 0) return rc;
     if (spoken.gaps > 0)
@@ -440,7 +440,7 @@ static int lines_speak(struct work *w, const char *text, size_t length, const ch
     struct totals totals = {0};
     struct mx_progress *progress = NULL;
     MX_TRY(mx_synth_lines_read(text, length, mx_encode_names[w->output.format], &lines));
-    MX_TRY(mx_job_folder_make(folder));
+    MX_TRY(mx_job_folder_create(folder));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Speaking", .unit = "lines", .total = lines.count},
                              &progress));
     for (size_t i = 0; i < lines.count; i++) {

@@ -165,7 +165,7 @@ out:
     mx_job_close(&v.job);
     mx_profile_corpus_remove(&v.corpus);
     mx_config_release(&mx_settings_schema, &v.job.settings);
-    mx_interrupt_leave(&interrupt);
+    mx_interrupt_restore(&interrupt);
     return rc;
 }
 

@@ -36,7 +36,7 @@ static int job_prepare(struct mx_validate *v)
     int rc = 0;
     struct mx_settings *const s = &v->job.settings;
     const int64_t batch = s->training.batch_size > 0 ? s->training.batch_size : 1;
-    rc = mx_profile_corpus_make(&v->corpus, batch < 4 ? 4 : batch, false, MX_VALIDATE_SEED);
+    rc = mx_profile_corpus_write(&v->corpus, batch < 4 ? 4 : batch, false, MX_VALIDATE_SEED);
     if (rc == MX_ERR_IO) rc = mx_error_hint("name a folder that can be written to in TMPDIR");
     if (rc < 0) goto out;
     mx_free(s->data.train_data);

@@ -266,7 +266,7 @@ out:
 }
 
 /* Decodes, checks, trims and levels an opened file, whose name in messages is `name`. */
-static int file_take(struct mx_audio_reader *reader, struct mx_audio_file *file, const char *name,
+static int file_read(struct mx_audio_reader *reader, struct mx_audio_file *file, const char *name,
                      const struct mx_audio_options *options, const float **samples, size_t *count,
                      struct mx_audio_report *report)
 {
@@ -301,12 +301,12 @@ int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct
     *samples = NULL;
     *count = 0;
     mx_audio_file_open(path, &file, report);
-    return file_take(reader, &file, mx_string_quote(quoted, sizeof quoted, path), options, samples, count, report);
+    return file_read(reader, &file, mx_string_quote(quoted, sizeof quoted, path), options, samples, count, report);
 }
 
-int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
-                  const struct mx_audio_options *options, const float **samples, size_t *count,
-                  struct mx_audio_report *report)
+int mx_audio_process(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
+                     const struct mx_audio_options *options, const float **samples, size_t *count,
+                     struct mx_audio_report *report)
 {
     struct mx_audio_file file = {.memory = input, .left = input_count, .full_scale = 1};
     memset(report, 0, sizeof *report);
@@ -321,7 +321,7 @@ int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float 
                           .channels = 1,
                           .frames = (sf_count_t)input_count,
                           .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
-    return file_take(reader, &file, name, options, samples, count, report);
+    return file_read(reader, &file, name, options, samples, count, report);
 }
 
 const float *mx_audio_whole(const struct mx_audio_reader *reader, size_t *count)

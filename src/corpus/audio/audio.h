@@ -86,9 +86,9 @@ int mx_audio_load(struct mx_audio_reader *reader, const char *path, const struct
                   const float **samples, size_t *count, struct mx_audio_report *report);
 
 /* The same for mono samples in memory, whose name in messages is `name`. */
-int mx_audio_take(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
-                  const struct mx_audio_options *options, const float **samples, size_t *count,
-                  struct mx_audio_report *report);
+int mx_audio_process(struct mx_audio_reader *reader, const char *name, const float *input, size_t input_count, int rate,
+                     const struct mx_audio_options *options, const float **samples, size_t *count,
+                     struct mx_audio_report *report);
 /* All samples of the last load, silence included; those that it returned lie within and have the gain of their report,
  * the others have not. */
 const float *mx_audio_whole(const struct mx_audio_reader *reader, size_t *count);

@@ -49,8 +49,8 @@ refuse(const struct mx_decisions *decisions, uint32_t line, const char *hint, co
 }
 
 /* The fields of a line as strings of the arena, without blanks at their ends; missing ones are "". */
-static int fields_take(struct mx_decisions *decisions, uint32_t number, struct mx_manifest_span line,
-                       const char *fields[COLUMNS])
+static int fields_parse(struct mx_decisions *decisions, uint32_t number, struct mx_manifest_span line,
+                        const char *fields[COLUMNS])
 {
     const char *begin = line.at, *const end = line.at + line.length;
     const size_t fault = mx_utf8_check(line.at, line.length);
@@ -148,7 +148,7 @@ int mx_decisions_parse(const char *name, const char *data, size_t bytes, struct 
         const char *fields[COLUMNS];
         number++;
         if (mx_manifest_line_blank(line)) continue;
-        MX_TRY(fields_take(decisions, number, line, fields));
+        MX_TRY(fields_parse(decisions, number, line, fields));
         if (header)
             MX_TRY(decision_add(decisions, number, fields));
         else

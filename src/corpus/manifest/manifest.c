@@ -386,7 +386,7 @@ static int manifest_finish(struct mx_manifest *manifest, const struct mx_manifes
                            const struct mx_manifest_options *options)
 {
     int rc = 0;
-    MX_TRY(mx_manifest_decisions_tell(manifest, state));
+    MX_TRY(mx_manifest_decisions_log(manifest, state));
     MX_TRY(speakers_number(manifest));
     if (manifest->source_count == 1) MX_TRY(split_apply(manifest, options));
 out:

@@ -136,7 +136,7 @@ static bool piece_known(const struct mx_manifest *manifest, const struct mx_deci
 }
 
 /* Decisions about rows that are not there: with another manifest, or after a typing mistake. */
-static int unknown_tell(const struct mx_manifest *manifest, const struct mx_decisions *decisions, const bool *decided)
+static int unknown_log(const struct mx_manifest *manifest, const struct mx_decisions *decisions, const bool *decided)
 {
     char quoted[QUOTED_BYTES];
     struct mx_string names = {0};
@@ -156,14 +156,14 @@ static int unknown_tell(const struct mx_manifest *manifest, const struct mx_deci
     return rc;
 }
 
-int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_manifest_state *state)
+int mx_manifest_decisions_log(struct mx_manifest *manifest, const struct mx_manifest_state *state)
 {
     int rc = 0;
     bool any = false;
     for (uint32_t i = 0; i < manifest->source_count; i++) {
         any = any || manifest->decisions[i] != NULL;
         if (state->decided[i] != NULL && !state->quiet)
-            MX_TRY(unknown_tell(manifest, manifest->decisions[i], state->decided[i]));
+            MX_TRY(unknown_log(manifest, manifest->decisions[i], state->decided[i]));
     }
     for (uint32_t i = 0; i < manifest->utterance_count; i++) {
         const struct mx_utterance *const row = &manifest->utterances[i];

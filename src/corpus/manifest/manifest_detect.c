@@ -200,7 +200,7 @@ static bool is_path(struct mx_manifest_span field)
     return mx_manifest_stem(field.at, field.length) < field.length || memchr(field.at, '/', field.length) != NULL;
 }
 
-static void sample_take(const char *data, size_t bytes, struct sample *sample)
+static void sample_collect(const char *data, size_t bytes, struct sample *sample)
 {
     size_t at = 0;
     struct mx_manifest_span line, fields[MX_MANIFEST_FIELDS];
@@ -334,7 +334,7 @@ int mx_manifest_detect(const char *name, struct mx_manifest_span text, enum mx_m
     if (bytes >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0))
         MX_RAISE(MX_ERR_DATA, "save it as UTF-8, for example with 'iconv -f UTF-16 -t UTF-8'",
                  "manifest %s is UTF-16, not UTF-8", quoted);
-    sample_take(data, bytes, sample);
+    sample_collect(data, bytes, sample);
     if (sample->lines == 0)
         MX_RAISE(MX_ERR_DATA, "one line for each recording is needed: id|text", "manifest %s is empty", quoted);
     const bool header = header_read(data, bytes, out, arena, &rc);

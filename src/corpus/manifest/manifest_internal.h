@@ -97,7 +97,7 @@ int mx_manifest_decide_pieces(struct mx_manifest *manifest, struct mx_manifest_s
 /* Appends a row that is dropped: its source, line and id. */
 int mx_manifest_drop(struct mx_manifest *manifest, struct mx_manifest_state *state, const struct mx_utterance *row);
 /* Counts and logs what was decided, when all sources are read. */
-int mx_manifest_decisions_tell(struct mx_manifest *manifest, const struct mx_manifest_state *state);
+int mx_manifest_decisions_log(struct mx_manifest *manifest, const struct mx_manifest_state *state);
 void mx_manifest_decisions_close(struct mx_manifest *manifest);
 
 /* ---- sounds (manifest_sounds.c) ---- */

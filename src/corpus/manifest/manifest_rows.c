@@ -257,7 +257,7 @@ static int row_locate(struct rows *rows, const char *audio, struct mx_utterance 
 }
 
 /* Sets decision and text of a row that people decided about. True: it is dropped. */
-static bool decision_take(struct rows *rows, struct mx_utterance *utterance)
+static bool decision_apply(struct rows *rows, struct mx_utterance *utterance)
 {
     utterance->decision =
         mx_manifest_decide(rows->manifest, rows->state, rows->source, utterance->id, &utterance->text);
@@ -287,7 +287,7 @@ static int row_read(struct rows *rows, struct mx_manifest_span line)
     utterance.id = rows->finder.folders == id_folders ? audio : id_of_path(rows, audio);
     if (utterance.id == NULL) return MX_ERR_NO_MEMORY;
     if (audio[0] == '\0') return problem_add(rows, MX_REJECT_BAD_LINE, "", "the first column is empty");
-    if (decision_take(rows, &utterance)) return mx_manifest_drop(rows->manifest, rows->state, &utterance);
+    if (decision_apply(rows, &utterance)) return mx_manifest_drop(rows->manifest, rows->state, &utterance);
     const bool fixed = utterance.text[0] != '\0';
     const bool has_text = shape->text < count && fields[shape->text].length > 0;
     if (!fixed && has_text)

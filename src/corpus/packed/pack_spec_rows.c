@@ -135,7 +135,7 @@ out:
 }
 
 /* What stands for the texts of sounds. A record needs tokens and a language to be readable by any version. */
-static int texts_leave(struct mx_pack_spec *plan)
+static int texts_fill(struct mx_pack_spec *plan)
 {
     int rc = 0;
     static const int32_t nothing[] = {MX_TOKEN_BOS, MX_TOKEN_EOS};
@@ -156,7 +156,7 @@ out:
 int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers)
 {
     int rc = 0;
-    if (plan->row.sounds) return texts_leave(plan);
+    if (plan->row.sounds) return texts_fill(plan);
     struct mx_pool *pool = NULL;
     const uint32_t count = plan->manifest->utterance_count;
     struct pass pass = {.plan = plan};

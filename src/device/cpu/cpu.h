@@ -44,8 +44,8 @@ void mx_cpu_bf16_describe(enum mx_cpu_bf16 level, const char *lack, struct mx_de
 
 /* ---- cpu_backend.c ---- */
 /* Memory of a device: 64-byte aligned; large blocks use huge pages, placed near the core that touches them first. */
-int mx_cpu_memory_take(size_t bytes, void **out);
-void mx_cpu_memory_give(void *ptr, size_t bytes); /* the same bytes; NULL is fine */
+int mx_cpu_memory_acquire(size_t bytes, void **out);
+void mx_cpu_memory_release(void *ptr, size_t bytes); /* the same bytes; NULL is fine */
 
 /* ---- cpu_stream.c ---- */
 int mx_cpu_device_open(void *state, struct mx_device *device);

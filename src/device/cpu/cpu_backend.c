@@ -136,7 +136,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
 
 /* ---- memory ---- */
 
-int mx_cpu_memory_take(size_t bytes, void **out)
+int mx_cpu_memory_acquire(size_t bytes, void **out)
 {
     if (bytes < HUGE_BYTES) {
         *out = mx_alloc_aligned(bytes, ALIGNMENT);
@@ -161,7 +161,7 @@ int mx_cpu_memory_take(size_t bytes, void **out)
     return 0;
 }
 
-void mx_cpu_memory_give(void *ptr, size_t bytes)
+void mx_cpu_memory_release(void *ptr, size_t bytes)
 {
     if (bytes < HUGE_BYTES) {
         mx_free(ptr);
@@ -172,12 +172,12 @@ void mx_cpu_memory_give(void *ptr, size_t bytes)
 
 static int buffer_create(struct mx_buffer *buffer)
 {
-    return mx_cpu_memory_take(buffer->bytes, &buffer->host);
+    return mx_cpu_memory_acquire(buffer->bytes, &buffer->host);
 }
 
 static void buffer_release(struct mx_buffer *buffer)
 {
-    mx_cpu_memory_give(buffer->host, buffer->bytes);
+    mx_cpu_memory_release(buffer->host, buffer->bytes);
 }
 
 static bool can_peer(const struct mx_device *from, const struct mx_device *to)

@@ -282,7 +282,7 @@ int mx_cpu_device_open(void *state, struct mx_device *device)
     pthread_cond_init(&impl->work, NULL);
     MX_TRY(mx_budget_charge(device->budget, SCRATCH_OWNER, impl->scratch_bytes, false));
     charged = true;
-    MX_TRY(mx_cpu_memory_take(impl->scratch_bytes, &impl->scratch));
+    MX_TRY(mx_cpu_memory_acquire(impl->scratch_bytes, &impl->scratch));
     const struct mx_pool_options pool = {.name = device->name, .workers = impl->workers, .cores = cpu->cores + first};
     MX_TRY(mx_pool_create(&pool, &impl->pool));
     MX_TRY(mx_thread_start(&impl->leader, device->name, cpu->cores[first], leader_main, impl));
@@ -290,7 +290,7 @@ int mx_cpu_device_open(void *state, struct mx_device *device)
 out:
     if (rc < 0) {
         mx_pool_destroy(impl->pool);
-        mx_cpu_memory_give(impl->scratch, impl->scratch_bytes);
+        mx_cpu_memory_release(impl->scratch, impl->scratch_bytes);
         if (charged) mx_budget_credit(device->budget, SCRATCH_OWNER, impl->scratch_bytes, false);
         pthread_cond_destroy(&impl->work);
         pthread_mutex_destroy(&impl->lock);
@@ -308,7 +308,7 @@ void mx_cpu_device_close(struct mx_device *device)
     pthread_mutex_unlock(&impl->lock);
     pthread_join(impl->leader, NULL);
     mx_pool_destroy(impl->pool);
-    mx_cpu_memory_give(impl->scratch, impl->scratch_bytes);
+    mx_cpu_memory_release(impl->scratch, impl->scratch_bytes);
     mx_budget_credit(device->budget, SCRATCH_OWNER, impl->scratch_bytes, false);
     pthread_cond_destroy(&impl->work);
     pthread_mutex_destroy(&impl->lock);

@@ -101,7 +101,7 @@ int mx_cuda_stream_wait(struct mx_stream *stream, struct mx_event *event);
 /* Turns the result of a driver call for this stream into 0 or an error; if the device is lost, it becomes the stream's
  * error. */
 int mx_cuda_stream_told(struct mx_stream *stream, CUresult code, const char *what);
-int mx_cuda_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
+int mx_cuda_native_get(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out);
 int mx_cuda_event_create(struct mx_event *event);
 void mx_cuda_event_release(struct mx_event *event);
 int mx_cuda_event_record(struct mx_event *event, struct mx_stream *stream);

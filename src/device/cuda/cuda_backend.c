@@ -268,5 +268,5 @@ const struct mx_backend mx_cuda_backend = {
     .graph_launch = mx_cuda_graph_launch,
     .graph_release = mx_cuda_graph_release,
     .native_kind = MX_NATIVE_CUDA,
-    .native_take = mx_cuda_native_take,
+    .native_get = mx_cuda_native_get,
 };

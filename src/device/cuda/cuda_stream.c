@@ -101,7 +101,7 @@ int mx_cuda_stream_wait(struct mx_stream *stream, struct mx_event *event)
     return mx_cuda_stream_told(stream, code, "waiting for an event");
 }
 
-int mx_cuda_native_take(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out)
+int mx_cuda_native_get(struct mx_stream *stream, struct mx_slice memory, struct mx_native *out)
 {
     const struct mx_cuda_stream *const impl = stream->impl;
     *out = (struct mx_native){.stream = impl->stream,

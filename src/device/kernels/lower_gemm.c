@@ -88,8 +88,8 @@ out:
 
 /* ---- operands of the block (m0 …, n0 …, k0 …) of m, n, k elements ---- */
 
-static int a_take(struct mx_launcher *launcher, const struct gemm *g, const int64_t from[3], const int64_t size[3],
-                  struct mx_library_gemm *out)
+static int a_prepare(struct mx_launcher *launcher, const struct gemm *g, const int64_t from[3], const int64_t size[3],
+                     struct mx_library_gemm *out)
 {
     const struct mx_product *const p = g->p;
     const int64_t m0 = from[0], k0 = from[2], m = size[0], k = size[2];
@@ -110,8 +110,8 @@ static int a_take(struct mx_launcher *launcher, const struct gemm *g, const int6
                   ARG_SLICE(g->a), ARG_LONG(p->lda), ARG_INT(width));
 }
 
-static int b_take(struct mx_launcher *launcher, const struct gemm *g, const int64_t from[3], const int64_t size[3],
-                  struct mx_library_gemm *out)
+static int b_prepare(struct mx_launcher *launcher, const struct gemm *g, const int64_t from[3], const int64_t size[3],
+                     struct mx_library_gemm *out)
 {
     const struct mx_product *const p = g->p;
     const int64_t n0 = from[1], k0 = from[2], n = size[1], k = size[2];
@@ -149,7 +149,8 @@ out:
     return rc;
 }
 
-static int block_make(struct mx_launcher *launcher, const struct gemm *g, const int64_t from[3], const int64_t size[3])
+static int block_submit(struct mx_launcher *launcher, const struct gemm *g, const int64_t from[3],
+                        const int64_t size[3])
 {
     int rc = 0;
     const struct mx_product *const p = g->p;
@@ -163,11 +164,11 @@ static int block_make(struct mx_launcher *launcher, const struct gemm *g, const 
                                    .bf16 = p->bf16,
                                    .accumulate = g->adds || from[2] > 0};
     if (size[2] > 0) {
-        MX_TRY(a_take(launcher, g, from, size, &call));
+        MX_TRY(a_prepare(launcher, g, from, size, &call));
         if (p->b_shape == MX_B_BLOCKS) {
             MX_TRY(blocks_multiply(launcher, g, from, size, &call));
         } else {
-            MX_TRY(b_take(launcher, g, from, size, &call));
+            MX_TRY(b_prepare(launcher, g, from, size, &call));
             MX_TRY(launcher->gemm(launcher, &call));
         }
     }
@@ -194,7 +195,7 @@ int mx_lower_gemm(struct mx_launcher *launcher, const struct mx_product *p)
                 const int64_t from[3] = {m0, n0, k0};
                 const int64_t size[3] = {mx_least(p->m - m0, g.mc), mx_least(p->n - n0, g.nc),
                                          mx_least(p->k - k0, g.kc)};
-                MX_TRY(block_make(launcher, &g, from, size));
+                MX_TRY(block_submit(launcher, &g, from, size));
                 k0 += g.kc;
             } while (k0 < p->k);
         }

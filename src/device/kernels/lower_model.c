@@ -412,7 +412,7 @@ static int64_t square_groups(int64_t tasks, int64_t squares)
     return tasks < most ? tasks : most;
 }
 
-static int squares_take(struct mx_launcher *launcher, struct mx_slice *out)
+static int squares_reserve(struct mx_launcher *launcher, struct mx_slice *out)
 {
     struct mx_slice scratch;
     const int rc = launcher->scratch(launcher, &scratch);
@@ -426,7 +426,7 @@ static int attention_squares(struct mx_launcher *launcher, const struct mx_atten
     struct mx_slice work;
     const int64_t blocks = mx_lower_over(a->rows.max_rows, SQUARE), chunks = mx_lower_over(a->head_width, SQUARE);
     const int64_t groups = square_groups(a->rows.count * a->heads * blocks, 4 * chunks + 1);
-    MX_TRY(squares_take(launcher, &work));
+    MX_TRY(squares_reserve(launcher, &work));
     MX_TRY(LAUNCH(attention_forward, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->out),
                   ARG_SLICE(a->lse), ARG_SLICE(a->rows.offsets), ARG_SLICE(work), ARG_INT(a->rows.count),
                   ARG_INT(groups), ARG_INT(blocks), ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->stride),
@@ -440,7 +440,7 @@ static int attention_grad_squares(struct mx_launcher *launcher, const struct mx_
     int rc = 0;
     struct mx_slice work;
     const int64_t groups = square_groups(a->rows.count * a->heads, 8 * mx_lower_over(a->head_width, SQUARE) + 2);
-    MX_TRY(squares_take(launcher, &work));
+    MX_TRY(squares_reserve(launcher, &work));
     MX_TRY(LAUNCH(attention_backward, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->out),
                   ARG_SLICE(a->lse), ARG_SLICE(a->dout), ARG_SLICE(a->delta), ARG_SLICE(a->dq), ARG_SLICE(a->dk),
                   ARG_SLICE(a->dv), ARG_SLICE(a->rows.offsets), ARG_SLICE(work), ARG_INT(a->rows.count),

@@ -107,7 +107,7 @@ void mx_clblast_describe(const struct mx_clblast *blast, struct mx_device_info *
     }
 }
 
-void mx_clblast_announce(const struct mx_device *device)
+void mx_clblast_log(const struct mx_device *device)
 {
     const struct mx_device_info *const info = &device->info;
     if (info->products[0]) {

@@ -79,7 +79,7 @@ bool mx_clblast_serves(const struct mx_clblast *blast, enum mx_device_kind kind)
 /* Sets products and products_missing, and adds to work_bytes; kind and memory_bytes are set. */
 void mx_clblast_describe(const struct mx_clblast *blast, struct mx_device_info *info);
 /* For an opened device: logs a warning if a GPU has to do without the library; otherwise a debug message. */
-void mx_clblast_announce(const struct mx_device *device);
+void mx_clblast_log(const struct mx_device *device);
 
 /* The launcher's `gemm` and `work` (launch.h) on a stream of a device that uses the library. */
 int mx_clblast_gemm(struct mx_stream *stream, const struct mx_library_gemm *gemm);

@@ -16,7 +16,7 @@
 
 /* ---- contexts ---- */
 
-static int context_take(struct mx_opencl_state *state, struct mx_opencl_device *impl, int platform)
+static int context_acquire(struct mx_opencl_state *state, struct mx_opencl_device *impl, int platform)
 {
     int rc = 0;
     struct mx_opencl_platform *const p = impl->platform;
@@ -41,7 +41,7 @@ static int context_take(struct mx_opencl_state *state, struct mx_opencl_device *
     return rc;
 }
 
-static void context_give(struct mx_opencl_device *impl)
+static void context_release(struct mx_opencl_device *impl)
 {
     if (!impl->context) return;
     pthread_mutex_lock(&impl->platform->lock);
@@ -116,13 +116,13 @@ int mx_opencl_device_open(void *context, struct mx_device *device)
     pthread_mutex_init(&impl->lock, NULL);
     device->impl = impl;
     MX_TRY(tuning_read(device, impl));
-    MX_TRY(context_take(state, impl, entry->platform));
+    MX_TRY(context_acquire(state, impl, entry->platform));
     impl->errands = impl->cl->clCreateCommandQueue(impl->context, impl->id, CL_QUEUE_PROFILING_ENABLE, &code);
     MX_CL_TRY(code, "%s: making a queue", device->name);
     clock_compare(impl);
     MX_TRY(mx_opencl_program_open(device, impl));
     if (mx_clblast_serves(&state->blast, device->info.kind)) impl->blast = &state->blast;
-    mx_clblast_announce(device);
+    mx_clblast_log(device);
 out:
     if (rc < 0) mx_opencl_device_close(device);
     return rc;
@@ -136,7 +136,7 @@ void mx_opencl_device_close(struct mx_device *device)
         impl->cl->clFinish(impl->errands);
         impl->cl->clReleaseCommandQueue(impl->errands);
     }
-    context_give(impl);
+    context_release(impl);
     mx_free(impl->stage);
     pthread_mutex_destroy(&impl->lock);
     mx_free(impl);

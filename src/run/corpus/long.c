@@ -24,7 +24,7 @@ static void rank_tick(void *context)
 }
 
 /* Without a run folder nothing is cut, so plans count such rows as left out. */
-static int rows_tell(const struct mx_cut_long_options *options)
+static int rows_log(const struct mx_cut_long_options *options)
 {
     uint32_t rows = 0;
     const int rc = mx_cut_long_count(options, &rows);
@@ -35,14 +35,14 @@ static int rows_tell(const struct mx_cut_long_options *options)
 }
 
 /* Cutting takes long, and what a process leaves that is killed takes room. */
-static int pieces_make(struct mx_job *job, struct mx_cut_long_options *wanted)
+static int pieces_cut(struct mx_job *job, struct mx_cut_long_options *wanted)
 {
     struct mx_interrupt interrupt;
     struct mx_cut_long_report report;
     const bool signals = job->request.signals;
     wanted->stop = signals ? mx_interrupt_watch(&interrupt, false) : job->stop;
-    int rc = mx_cut_long_make(wanted, &report);
-    if (signals) mx_interrupt_leave(&interrupt);
+    int rc = mx_cut_long_run(wanted, &report);
+    if (signals) mx_interrupt_restore(&interrupt);
     if (rc == 0 && signals && atomic_load(wanted->stop)) /* after the last row */
         rc = MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted before training began");
     job->corpus.has_pieces = report.cut > 0;
@@ -70,10 +70,10 @@ int mx_job_long(struct mx_job *job, struct mx_dataset_options *options, char **f
                                          .context = job->dist};
     if (d->val_data[0] != '\0') MX_TRY(mx_packed_detect(d->val_data, &packed));
     if (packed) wanted.manifest.validation = NULL; /* it has no long rows */
-    if (job->run == NULL) return rows_tell(&wanted);
+    if (job->run == NULL) return rows_log(&wanted);
     wanted.folder = *folder = mx_format("%s/" MX_JOB_CUT, job->run);
     if (*folder == NULL) return MX_ERR_NO_MEMORY;
-    if (mx_job_ranks_first(job)) MX_TRY(pieces_make(job, &wanted));
+    if (mx_job_ranks_first(job)) MX_TRY(pieces_cut(job, &wanted));
     if (job->options.comm != NULL) MX_TRY(mx_comm_barrier(job->options.comm));
     options->manifest.pieces = *folder; /* if nothing was cut, it is not there */
 out:

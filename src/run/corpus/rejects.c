@@ -11,7 +11,7 @@
 #include "run/job.h"
 
 /* "3 too-long (the recording is longer than the maximum), 1 silent (…)" */
-static int reasons_say(struct mx_job *job, uint32_t rejected, uint32_t rows, const char *path)
+static int reasons_log(struct mx_job *job, uint32_t rejected, uint32_t rows, const char *path)
 {
     uint32_t counts[MX_REJECT_COUNT];
     struct mx_string text = {0};
@@ -43,7 +43,7 @@ int mx_job_rejects(struct mx_job *job)
         mx_warn("the list of rejected rows is not written: %s", mx_error_last()->message);
         mx_error_clear();
     }
-    if (job->corpus.rejected == 0) MX_TRY(reasons_say(job, rejected, rows, path)); /* later ones are said one by one */
+    if (job->corpus.rejected == 0) MX_TRY(reasons_log(job, rejected, rows, path)); /* later ones are said one by one */
     job->corpus.rejected = rejected;
     /* Whoever prepared a packed file has judged its rows. */
     if (job->settings.data.allow_rejects || !mx_dataset_is_folder(job->dataset)) goto out;

@@ -18,7 +18,7 @@
 #include "run/job.h"
 
 /* Says what was added, and that it has yet to be learned. */
-static void added_say(const struct mx_job *job, const uint32_t *symbols, size_t count, const bool *languages)
+static void added_log(const struct mx_job *job, const uint32_t *symbols, size_t count, const bool *languages)
 {
     struct mx_string text = {0};
     char name[MX_SYMBOL_NAME_BYTES];
@@ -61,7 +61,7 @@ static int vocabulary_grow(struct mx_job *job, const struct mx_vocabulary *own)
     MX_TRY(mx_vocabulary_add(job->vocabulary, symbols, count));
     for (int i = 0; i < MX_LANGUAGE_COUNT; i++)
         if (languages[i]) MX_TRY(mx_vocabulary_add_language(job->vocabulary, (enum mx_language_id)i));
-    added_say(job, symbols, count, languages);
+    added_log(job, symbols, count, languages);
 out:
     mx_free(symbols);
     return rc;

@@ -90,7 +90,7 @@ static int limits_check(const struct mx_settings_device *d, const struct mx_devi
 
 /* ---- devices ---- */
 
-static void device_say(const struct mx_device_pair *pair, const char *role, const struct mx_device_info *info)
+static void device_log(const struct mx_device_pair *pair, const char *role, const struct mx_device_info *info)
 {
     if (pair->choice.plain)
         mx_info("   %s: %s:%d (%s)", role, info->backend, info->index, info->name);
@@ -99,7 +99,7 @@ static void device_say(const struct mx_device_pair *pair, const char *role, cons
 }
 
 /* Which device got which logical name. */
-static void names_say(const struct mx_device_pair *pair)
+static void names_log(const struct mx_device_pair *pair)
 {
     const char *const data = mx_device_logical(pair->data), *const model = mx_device_logical(pair->model);
     if (pair->choice.plain)
@@ -124,7 +124,7 @@ const char *mx_device_pair_place(const struct mx_device_pair *pair, const struct
     return out;
 }
 
-static void limit_say(const char *what, const struct limit *limit)
+static void limit_log(const char *what, const struct limit *limit)
 {
     char text[MX_BYTES_TEXT_BYTES];
     mx_info("   %s memory limit: %s (%s)", what, mx_bytes_text(limit->bytes, text), limit->why);
@@ -171,8 +171,8 @@ static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
     const bool shared = memory_shared(pair);
     const char *names[2] = {pair->choice.names[0], pair->choice.names[1]};
     mx_info("🎯 Configuring %s...", mx_mode_name(&pair->choice));
-    device_say(pair, "Data Processing", first);
-    device_say(pair, "Model Training", second);
+    device_log(pair, "Data Processing", first);
+    device_log(pair, "Model Training", second);
     const struct duty duties[2] = {
         {first, .data = true, .shared = shared, .rest = rest_of(first->memory_bytes, shared, d->model_memory_mb)},
         {second, .model = true, .shared = shared, .rest = rest_of(second->memory_bytes, shared, d->data_memory_mb)}};
@@ -181,9 +181,9 @@ static int pair_open(const struct mx_settings *s, struct mx_device_pair *pair)
     if (shared) MX_TRY(limits_check(d, first, names));
     MX_TRY(mx_registry_device_open(pair->registry, 0, data.bytes, &pair->data));
     MX_TRY(mx_registry_device_open(pair->registry, 1, model.bytes, &pair->model));
-    names_say(pair);
-    limit_say(pair->choice.plain ? "Data device" : "Data GPU", &data);
-    limit_say(pair->choice.plain ? "Model device" : "Model GPU", &model);
+    names_log(pair);
+    limit_log(pair->choice.plain ? "Data device" : "Data GPU", &data);
+    limit_log(pair->choice.plain ? "Model device" : "Model GPU", &model);
     mx_info("✅ %s configuration completed successfully", pair->choice.plain ? "Two-Device" : "Multi-GPU");
 out:
     return rc;
@@ -201,7 +201,7 @@ static int single_open(const struct mx_settings *s, struct mx_device_pair *pair)
     MX_TRY(limit_choose(s, &(struct duty){info, .data = true, .model = true, .rest = info->memory_bytes}, &limit));
     MX_TRY(mx_registry_device_open(pair->registry, 0, limit.bytes, &pair->model));
     pair->data = pair->model;
-    if (s->pipeline.memory_isolation) limit_say(pair->choice.names[0], &limit);
+    if (s->pipeline.memory_isolation) limit_log(pair->choice.names[0], &limit);
 out:
     return rc;
 }
@@ -266,7 +266,7 @@ int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_
     return 0;
 }
 
-static void topology_say(const struct mx_device_pair *pair)
+static void topology_log(const struct mx_device_pair *pair)
 {
     enum mx_topology_link link;
     char words[MX_DEVICE_PAIR_TOPOLOGY_BYTES];
@@ -281,7 +281,7 @@ static void topology_say(const struct mx_device_pair *pair)
     }
 }
 
-void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
+void mx_device_pair_log(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer)
 {
     const char *const mode = mx_mode_name(&pair->choice);
     const bool plain = pair->choice.plain;
@@ -292,11 +292,11 @@ void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_
     if (mx_device_pair_multi(pair) && plain) {
         mx_info("   - Data Processing: %s", mx_device_pair_place(pair, pair->data, place));
         mx_info("   - Model Training: %s", mx_device_pair_place(pair, pair->model, place));
-        topology_say(pair);
+        topology_log(pair);
     } else if (mx_device_pair_multi(pair)) {
         mx_info("   - Data Processing GPU: %d", mx_device_info(pair->data)->index);
         mx_info("   - Model Training GPU: %d", model->index);
-        topology_say(pair);
+        topology_log(pair);
     } else {
         mx_info("   - Device: %s (%s)%s", mx_device_name(pair->model), model->name,
                 pair->choice.best ? ", the best there is" : "");

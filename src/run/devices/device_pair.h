@@ -55,6 +55,6 @@ const char *mx_device_pair_place(const struct mx_device_pair *pair, const struct
 
 /* Logs how batches will flow: mode, devices, how close they are, the buffer of `buffer` batches, where the model will
  * be; warns of a slow path between the devices and of mixed precision that saves no time. */
-void mx_device_pair_announce(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
+void mx_device_pair_log(const struct mx_device_pair *pair, const struct mx_settings *settings, int32_t buffer);
 
 #endif

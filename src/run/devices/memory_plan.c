@@ -262,7 +262,7 @@ int mx_job_memory_text(const struct mx_job *job, struct mx_string *out)
     return out->failure;
 }
 
-int mx_job_memory_say(const struct mx_job *job)
+int mx_job_memory_log(const struct mx_job *job)
 {
     struct mx_string text = {0};
     const int rc = mx_job_memory_text(job, &text);

@@ -28,7 +28,7 @@ struct mx_device *mx_job_memory_short(const struct mx_job *job, const struct mx_
 #define MX_JOB_BUFFER_LEAST 2 /* prepared batches: one to train on while the next one is made */
 /* Writes the table: every owner on each device, and the device's limit. */
 int mx_job_memory_text(const struct mx_job *job, struct mx_string *out);
-int mx_job_memory_say(const struct mx_job *job); /* logs the same */
+int mx_job_memory_log(const struct mx_job *job); /* logs the same */
 
 /* ---- remedies.c ---- */
 /* 0 if the plan fits. Otherwise MX_ERR_BUDGET, and the hint says what would fit: each remedy has been planned, too. */

@@ -39,7 +39,7 @@ struct mx_job_observer {
 };
 
 /* What an observer does never ends a run: the failure becomes a warning, the first time. */
-static void failure_tell(struct mx_job_observer *o, const char *what)
+static void failure_log(struct mx_job_observer *o, const char *what)
 {
     if (!o->warned) mx_warn("%s cannot be written: %s; training continues", what, mx_error_last()->message);
     o->warned = true;
@@ -133,7 +133,7 @@ out:
     return rc;
 }
 
-static void device_look(const struct mx_device *device, struct mx_run_device *out)
+static void device_measure(const struct mx_device *device, struct mx_run_device *out)
 {
     out->name = mx_device_name(device);
     out->logical = mx_device_logical(device);
@@ -141,12 +141,12 @@ static void device_look(const struct mx_device *device, struct mx_run_device *ou
     mx_budget_stats(mx_device_budget(device), &out->memory);
 }
 
-static void devices_look(struct mx_job_observer *o)
+static void devices_measure(struct mx_job_observer *o)
 {
     const struct mx_device_pair *const pair = &o->job->devices;
     o->run.device_count = mx_device_pair_multi(pair) ? 2 : 1;
-    device_look(pair->data, &o->run.devices[0]);
-    if (o->run.device_count == 2) device_look(pair->model, &o->run.devices[1]);
+    device_measure(pair->data, &o->run.devices[0]);
+    if (o->run.device_count == 2) device_measure(pair->model, &o->run.devices[1]);
 }
 
 /* run.json as it is now. */
@@ -164,7 +164,7 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->failure = failure;
     run->step = mx_trainer_state(job->trainer)->step;
     run->steps = job->steps; /* which auto-stop and the time limit change */
-    devices_look(o);
+    devices_measure(o);
     run->flow = *mx_trainer_stats(job->trainer); /* as in the last line of metrics.jsonl */
     mx_pipeline_levels(pipeline, &levels);
     run->workers = levels.workers_active;
@@ -179,7 +179,7 @@ static void run_write(struct mx_job_observer *o, enum mx_run_state state, const 
     run->best_mel_db = job->best.value;
     run->span_count = mx_pipeline_spans(pipeline, o->spans, MX_JOB_SPANS);
     char *const path = mx_format("%s/" MX_RUN_FILE, job->run);
-    if (path == NULL || mx_run_write(run, path) < 0) failure_tell(o, MX_RUN_FILE);
+    if (path == NULL || mx_run_write(run, path) < 0) failure_log(o, MX_RUN_FILE);
     mx_free(path);
     run->advice = NULL;
 }
@@ -196,7 +196,7 @@ static void config_send(struct mx_job_observer *o)
         mx_string_append(&text, "    %.*s\n", (int)(end - line), line);
     }
     if (config == NULL || text.failure != 0)
-        failure_tell(o, "TensorBoard's copy of the settings");
+        failure_log(o, "TensorBoard's copy of the settings");
     else
         mx_tfevents_text(o->events, o->run.first_step, "config", text.data);
     mx_string_release(&text);
@@ -217,7 +217,7 @@ static void events_open(struct mx_job_observer *o)
     const uint64_t most = (uint64_t)o->job->settings.training.tensorboard_mb << 20;
     char *const folder = mx_format("%s/tensorboard", o->job->run);
     if (folder == NULL || mx_tfevents_open(folder, o->run.first_step, most, &o->events) < 0)
-        failure_tell(o, "TensorBoard's file");
+        failure_log(o, "TensorBoard's file");
     mx_free(folder);
     if (o->events == NULL) return;
     config_send(o);
@@ -319,7 +319,7 @@ void mx_job_observer_evaluation(struct mx_job_observer *o)
     const bool shown = o->events != NULL || o->job->settings.training.report != MX_SETTINGS_REPORT_OFF;
     if (shown && (folder == NULL || mx_file_make_folder(o->job->run, folder + strlen(o->job->run) + 1) < 0 ||
                   mx_trainer_picture(o->job->trainer, &picture) < 0 || mx_pictures_write(&picture, folder) < 0))
-        failure_tell(o, "the pictures of an evaluation");
+        failure_log(o, "the pictures of an evaluation");
     evaluation_send(o, step);
     if (folder != NULL) files_send(o, step, folder);
     mx_free(folder);
@@ -348,7 +348,7 @@ void mx_job_observer_close(struct mx_job_observer *o, enum mx_run_state state)
     if (o == NULL) return;
     const struct mx_error failure = *mx_error_last();
     run_write(o, state, state == MX_RUN_FAILED ? failure.message : NULL);
-    if (!report_write(o->job)) failure_tell(o, "the report");
+    if (!report_write(o->job)) failure_log(o, "the report");
     observer_free(o);
     if (failure.code != 0) mx_error_restore(&failure);
 }

@@ -122,7 +122,7 @@ out:
 }
 
 /* The mel [frames, bands] of a sound, a piece after the other. */
-static int mel_make(struct mx_job *job, const struct sound *sound, int32_t frames, float *mel)
+static int mel_compute(struct mx_job *job, const struct sound *sound, int32_t frames, float *mel)
 {
     int rc = 0;
     struct mx_extract_features features;
@@ -156,7 +156,7 @@ static int picture_write(struct mx_job *job, const struct sound *sound, const ch
     const int width = frames < MX_CANVAS_SIDE_MAX ? frames : MX_CANVAS_SIDE_MAX;
     mel = mx_alloc((size_t)frames * (size_t)bands, sizeof *mel);
     if (mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mel_make(job, sound, frames, mel));
+    MX_TRY(mel_compute(job, sound, frames, mel));
     MX_TRY(mx_canvas_create(&canvas, width, PIXELS * bands, BACKGROUND));
     mx_canvas_matrix(&canvas, (struct mx_rectangle){0, 0, width, PIXELS * bands},
                      &(struct mx_canvas_matrix){mel, frames, bands, QUIETEST, LOUDEST});

@@ -53,9 +53,9 @@ static bool crops_only(const struct mx_batch_options *options)
 static void pieces_place(const struct mx_batch_options *options, struct mx_layout *layout, struct pieces *p)
 {
     const int64_t frames = options->features || crops_only(options) ? 0 : options->capacity.model.frames;
-    *p = (struct pieces){.ones = mx_layout_take(layout, frames),
-                         .voiced = mx_layout_take(layout, frames),
-                         .spans = mx_layout_take(layout, span_words(options))};
+    *p = (struct pieces){.ones = mx_layout_reserve(layout, frames),
+                         .voiced = mx_layout_reserve(layout, frames),
+                         .spans = mx_layout_reserve(layout, span_words(options))};
 }
 
 static struct mx_extract_options extract_options(const struct mx_batch_options *options, bool reference)
@@ -105,7 +105,7 @@ uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
     return mx_extract_host_bytes(&own) + reference + segments;
 }
 
-static int extractors_take(struct mx_batch_builder *builder, struct mx_stream *stream)
+static int extractors_create(struct mx_batch_builder *builder, struct mx_stream *stream)
 {
     int rc = 0;
     const struct mx_batch_options *const o = &builder->options;
@@ -152,7 +152,7 @@ int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, 
     if (span_words(options) > 0)
         MX_TRY(mx_host_alloc(device, owner_of(options), (size_t)span_words(options) * 4, &host));
     builder->spans = host;
-    if (!options->features) MX_TRY(extractors_take(builder, stream));
+    if (!options->features) MX_TRY(extractors_create(builder, stream));
     if (options->own) MX_TRY(mx_device_batch_create(device, &own, &builder->own));
     *out = builder;
     builder = NULL;
@@ -204,8 +204,8 @@ out:
 }
 
 /* Of crops only the segments are wanted. */
-static int crops_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
-                      const struct mx_device_batch *on_device)
+static int crops_build(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
+                       const struct mx_device_batch *on_device)
 {
     int rc = 0;
     struct mx_extract_features own;
@@ -221,8 +221,8 @@ out:
     return rc;
 }
 
-static int sound_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
-                      const struct mx_device_batch *on_device)
+static int sound_build(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
+                       const struct mx_device_batch *on_device)
 {
     int rc = 0;
     struct mx_extract_features own, other;
@@ -254,8 +254,8 @@ static int words_upload(struct mx_stream *stream, struct mx_slice to, const void
     return words > 0 ? mx_copy_upload(stream, to, from, (size_t)words * 4) : 0;
 }
 
-static int features_make(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
-                         const struct mx_model_batch *to)
+static int features_build(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
+                          const struct mx_model_batch *to)
 {
     int rc = 0;
     const int64_t bands = recipe_of(&builder->options)->bands;
@@ -287,14 +287,14 @@ int mx_batch_builder_run(struct mx_batch_builder *builder, struct mx_stream *str
     const struct mx_model_batch *const to = &on_device->batch;
     mx_device_batch_lay(on_device, host);
     if (host->count == 0) return 0;
-    if (crops_only(&builder->options)) return crops_make(builder, stream, host, on_device);
+    if (crops_only(&builder->options)) return crops_build(builder, stream, host, on_device);
     MX_TRY(words_upload(stream, to->tokens.offsets, host->token_offsets, host->count + 1));
     MX_TRY(words_upload(stream, to->frames.offsets, host->frame_offsets, host->count + 1));
     MX_TRY(words_upload(stream, to->references.offsets, host->reference_offsets, host->count + 1));
     MX_TRY(words_upload(stream, to->token_ids, host->token_ids, host->tokens));
     MX_TRY(words_upload(stream, to->languages, host->languages, host->count));
-    MX_TRY(builder->options.features ? features_make(builder, stream, host, to)
-                                     : sound_make(builder, stream, host, on_device));
+    MX_TRY(builder->options.features ? features_build(builder, stream, host, to)
+                                     : sound_build(builder, stream, host, on_device));
 out:
     return rc;
 }

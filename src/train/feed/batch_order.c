@@ -18,7 +18,7 @@ static int shorter_first(const void *a, const void *b)
 
 /* How often each of `count` entries of the order is drawn, in *times, which is the caller's; NULL: each of them once.
  * utterances[i]: the utterance of entry i. */
-static int times_make(const struct mx_trainer_options *o, const uint32_t *utterances, uint32_t count, double **times)
+static int times_compute(const struct mx_trainer_options *o, const uint32_t *utterances, uint32_t count, double **times)
 {
     const uint32_t speakers = mx_dataset_speaker_count(o->dataset);
     int rc = 0;
@@ -110,8 +110,8 @@ static int order_even(const struct mx_trainer_options *o, const uint32_t *frames
 }
 
 /* The order of utterances. */
-static int sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
-                        struct mx_sampler_options order)
+static int sampler_create(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
+                          struct mx_sampler_options order)
 {
     int rc = 0;
     double *times = NULL;
@@ -119,7 +119,7 @@ static int sampler_make(const struct mx_trainer_options *o, struct mx_trainer_sh
     if (frames == NULL) return MX_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < shape->training_count; i++)
         frames[i] = mx_batch_source_frames(shape->source, shape->training[i]);
-    MX_TRY(times_make(o, shape->training, shape->training_count, &times));
+    MX_TRY(times_compute(o, shape->training, shape->training_count, &times));
     order.times = times;
     if (o->batch_even) MX_TRY(order_even(o, frames, shape->training_count, &order));
     shape->batch_frames = order.frame_budget;
@@ -132,8 +132,8 @@ out:
 }
 
 /* The sampler of all crops of the utterances, which are all of the same size. */
-static int crops_sampler_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
-                              struct mx_sampler_options order)
+static int crops_sampler_create(const struct mx_trainer_options *o, struct mx_trainer_shape *shape,
+                                struct mx_sampler_options order)
 {
     int rc = 0;
     uint32_t first, count = 0, *list = NULL;
@@ -152,7 +152,7 @@ static int crops_sampler_make(const struct mx_trainer_options *o, struct mx_trai
         }
     order.batch_size = (uint32_t)o->vocoder.segments.count;
     order.frame_budget = 0;
-    MX_TRY(times_make(o, utterances, count, &times));
+    MX_TRY(times_compute(o, utterances, count, &times));
     order.times = times;
     MX_TRY(mx_sampler_create(&order, list, frames, count, &shape->sampler));
     MX_TRY(mx_batch_source_capacity(shape->source, shape->training, shape->training_count,
@@ -163,7 +163,7 @@ out:
     return rc;
 }
 
-int mx_trainer_order_make(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
+int mx_trainer_order_create(const struct mx_trainer_options *o, struct mx_trainer_shape *shape)
 {
     const struct mx_sampler_options order = {.seed = o->seed,
                                              .rank = (uint32_t)mx_comm_rank(o->comm),
@@ -171,5 +171,5 @@ int mx_trainer_order_make(const struct mx_trainer_options *o, struct mx_trainer_
                                              .batch_size = o->batch_size,
                                              .frame_budget = o->batch_frames,
                                              .whole = true};
-    return o->vocoder_alone ? crops_sampler_make(o, shape, order) : sampler_make(o, shape, order);
+    return o->vocoder_alone ? crops_sampler_create(o, shape, order) : sampler_create(o, shape, order);
 }

@@ -45,7 +45,7 @@ static struct mx_slice buffer_place(const struct mx_device_batch_options *option
     const struct mx_model_capacity room = arrays_room(options);
     arrays_place(layout, options->recipe, &room, &batch);
     segments_place(layout, options->recipe, &options->vocoder, &vocoder);
-    return mx_layout_take(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
+    return mx_layout_reserve(layout, options->offsets ? 3 * (int64_t)ends(options) : 0);
 }
 
 uint64_t mx_device_batch_bytes(const struct mx_device_batch_options *options)

@@ -97,7 +97,7 @@ void mx_feed_memory_plan(const struct mx_feed_options *o, struct mx_feed_memory_
 
 /* ---- life ---- */
 
-static int places_take(struct mx_feed *feed)
+static int places_create(struct mx_feed *feed)
 {
     int rc = 0;
     const struct mx_feed_options *const o = &feed->options;
@@ -116,8 +116,8 @@ out:
     return rc;
 }
 
-static int ring_take(struct mx_device *device, const struct mx_device_batch_options *options, int32_t count,
-                     void ***out)
+static int ring_create(struct mx_device *device, const struct mx_device_batch_options *options, int32_t count,
+                       void ***out)
 {
     int rc = 0;
     void **const ring = *out = mx_alloc((size_t)count, sizeof *ring);
@@ -131,10 +131,10 @@ out:
     return rc;
 }
 
-static int twins_take(struct mx_feed *feed)
+static int twins_create(struct mx_feed *feed)
 {
     const struct mx_device_batch_options options = twin_options(&feed->options);
-    const int rc = ring_take(feed->options.data, &options, feed->options.model_slots, &feed->twins);
+    const int rc = ring_create(feed->options.data, &options, feed->options.model_slots, &feed->twins);
     for (int32_t i = 0; rc == 0 && i < feed->options.model_slots; i++) {
         struct mx_device_batch *const on_device = feed->model[i];
         on_device->twin = feed->twins[i];
@@ -142,7 +142,7 @@ static int twins_take(struct mx_feed *feed)
     return rc;
 }
 
-static int builders_take(struct mx_feed *feed)
+static int builders_create(struct mx_feed *feed)
 {
     int rc = 0;
     struct mx_stream *stream = NULL;
@@ -155,7 +155,7 @@ out:
     return rc;
 }
 
-static int workers_take(struct mx_feed *feed)
+static int workers_create(struct mx_feed *feed)
 {
     int rc = 0;
     feed->workers = mx_alloc((size_t)feed->options.workers, sizeof *feed->workers);
@@ -176,12 +176,12 @@ int mx_feed_create(const struct mx_feed_options *options, struct mx_feed **out)
     feed->options = *options;
     pthread_mutex_init(&feed->lock, NULL);
     MX_TRY(mx_augment_check(&options->augment));
-    MX_TRY(workers_take(feed));
-    MX_TRY(places_take(feed));
-    MX_TRY(builders_take(feed));
-    MX_TRY(ring_take(options->data, &data, options->data_slots, &feed->data));
-    MX_TRY(ring_take(options->model, &model, options->model_slots, &feed->model));
-    if (options->shared) MX_TRY(twins_take(feed));
+    MX_TRY(workers_create(feed));
+    MX_TRY(places_create(feed));
+    MX_TRY(builders_create(feed));
+    MX_TRY(ring_create(options->data, &data, options->data_slots, &feed->data));
+    MX_TRY(ring_create(options->model, &model, options->model_slots, &feed->model));
+    if (options->shared) MX_TRY(twins_create(feed));
     *out = feed;
     feed = NULL;
 out:

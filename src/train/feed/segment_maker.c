@@ -56,16 +56,16 @@ static void arrays_place(const struct mx_segment_options *segments, int32_t band
     const struct mx_vocoder_capacity room = mx_segments_capacity(segments);
     const int64_t shorts = room.sequences * shorts_most(segments);
     const int64_t blurred = blurs(segments) ? room.sequences : 0, rows = blurs(segments) ? room.frames : 0;
-    *a = (struct arrays){.places = mx_layout_take(layout, 2 * (int64_t)room.sequences),
-                         .ids = mx_layout_take(layout, room.frames),
-                         .levels = mx_layout_take(layout, 3 * blurred),
-                         .streams = mx_layout_take(layout, 2 * blurred),
-                         .mel = mx_layout_take(layout, rows * bands),
-                         .tables = mx_layout_take(layout, (int64_t)tables),
-                         .samples = mx_layout_take(layout, room.sequences + 1),
-                         .shorts = mx_layout_take(layout, room.sequences + 1),
-                         .picks = mx_layout_take(layout, MX_VOCODER_BURST_PARTS * (int64_t)room.frames),
-                         .burst = mx_layout_take(layout, shorts * MX_VOCODER_BURST_BANDS)};
+    *a = (struct arrays){.places = mx_layout_reserve(layout, 2 * (int64_t)room.sequences),
+                         .ids = mx_layout_reserve(layout, room.frames),
+                         .levels = mx_layout_reserve(layout, 3 * blurred),
+                         .streams = mx_layout_reserve(layout, 2 * blurred),
+                         .mel = mx_layout_reserve(layout, rows * bands),
+                         .tables = mx_layout_reserve(layout, (int64_t)tables),
+                         .samples = mx_layout_reserve(layout, room.sequences + 1),
+                         .shorts = mx_layout_reserve(layout, room.sequences + 1),
+                         .picks = mx_layout_reserve(layout, MX_VOCODER_BURST_PARTS * (int64_t)room.frames),
+                         .burst = mx_layout_reserve(layout, shorts * MX_VOCODER_BURST_BANDS)};
 }
 
 uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments, const struct mx_recipe *recipe)
@@ -74,7 +74,7 @@ uint64_t mx_segments_maker_bytes(const struct mx_segment_options *segments, cons
     struct mx_layout layout = {0};
     struct mx_recipe_tables tables;
     struct arrays arrays;
-    if (mx_recipe_tables_make(&burst, &tables) < 0) return 0;
+    if (mx_recipe_tables_build(&burst, &tables) < 0) return 0;
     arrays_place(segments, recipe->bands, tables.count, &layout, &arrays);
     mx_recipe_tables_release(&tables);
     return layout.offset_bytes;
@@ -102,7 +102,7 @@ int mx_segments_maker_create(struct mx_device *device, const struct mx_segments_
     maker->options = *options;
     maker->device = device;
     maker->short_recipe = mx_vocoder_burst_recipe(options->recipe);
-    MX_TRY(mx_recipe_tables_make(&maker->short_recipe, &maker->tables));
+    MX_TRY(mx_recipe_tables_build(&maker->short_recipe, &maker->tables));
     MX_TRY(mx_buffer_create(device, options->owner, (size_t)mx_segments_maker_bytes(segments, options->recipe),
                             &maker->buffer));
     layout.buffer = maker->buffer;
@@ -169,7 +169,7 @@ static int64_t clamp(int64_t value, int64_t most)
 }
 
 /* The crop of segment i, which follows the earlier ones, and the rows of its short mel. Copies its samples. */
-static int crop_take(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_slice audio,
+static int crop_copy(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_slice audio,
                      const int32_t *ends, const struct mx_segment *segment, int32_t i, struct mx_slice crops)
 {
     enum { PARTS = MX_VOCODER_BURST_PARTS, BEFORE = MX_VOCODER_BURST_BEFORE };
@@ -203,8 +203,8 @@ static int upload(struct mx_stream *stream, struct mx_slice to, const void *from
     return mx_copy_upload(stream, to, from, (size_t)words * 4);
 }
 
-static int burst_make(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_slice audio,
-                      const int32_t *ends, const struct mx_device_batch *on_device)
+static int burst_compute(struct mx_segments_maker *maker, struct mx_stream *stream, struct mx_slice audio,
+                         const int32_t *ends, const struct mx_device_batch *on_device)
 {
     int rc = 0;
     const struct arrays *const a = &maker->arrays;
@@ -216,7 +216,7 @@ static int burst_make(struct mx_segments_maker *maker, struct mx_stream *stream,
     maker->tables_sent = true;
     maker->samples[0] = maker->shorts[0] = 0;
     for (int32_t i = 0; i < count; i++)
-        MX_TRY(crop_take(maker, stream, audio, ends, &on_device->segments[i], i, crops));
+        MX_TRY(crop_copy(maker, stream, audio, ends, &on_device->segments[i], i, crops));
     MX_TRY(upload(stream, a->samples, maker->samples, count + 1));
     MX_TRY(upload(stream, a->shorts, maker->shorts, count + 1));
     MX_TRY(upload(stream, a->picks, maker->picks, rows));
@@ -244,8 +244,8 @@ out:
 
 /* ---- the rest ---- */
 
-static int mel_make(const struct mx_segments_maker *maker, struct mx_stream *stream,
-                    const struct mx_extract_features *features, const struct mx_vocoder_batch *to)
+static int mel_compute(const struct mx_segments_maker *maker, struct mx_stream *stream,
+                       const struct mx_extract_features *features, const struct mx_vocoder_batch *to)
 {
     int rc = 0;
     const struct arrays *const a = &maker->arrays;
@@ -281,9 +281,9 @@ int mx_segments_maker_run(struct mx_segments_maker *maker, struct mx_stream *str
     MX_TRY(upload(stream, to->frames.offsets, maker->offsets, count + 1));
     MX_TRY(upload(stream, a->places, maker->places, 2 * count));
     MX_TRY(upload(stream, a->ids, maker->ids, rows));
-    MX_TRY(mel_make(maker, stream, features, to));
+    MX_TRY(mel_compute(maker, stream, features, to));
     MX_TRY(rows_pick(maker, stream, features->pitch, features->frames.rows, 1, to->pitch, rows));
-    MX_TRY(burst_make(maker, stream, mx_extract_audio(extract), ends, on_device));
+    MX_TRY(burst_compute(maker, stream, mx_extract_audio(extract), ends, on_device));
     MX_TRY(mx_extract_magnitudes(extract, stream, &pick, MX_VOCODER_LEAST, to->target));
 out:
     return rc;

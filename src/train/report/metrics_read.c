@@ -57,7 +57,7 @@ static size_t string_take(struct scan *scan, const char **text)
 }
 
 /* A number or a word, up to what follows it. */
-static double number_take(struct scan *scan)
+static double number_parse(struct scan *scan)
 {
     char word[MX_STRING_DOUBLE_BYTES];
     size_t length = 0;
@@ -97,7 +97,7 @@ static enum kind member_next(struct scan *scan, struct member *out)
         scan->at++;
         return KIND_OBJECT;
     }
-    out->number = number_take(scan);
+    out->number = number_parse(scan);
     return KIND_NUMBER;
 }
 

@@ -268,7 +268,7 @@ struct grad_room {
     float *tile, *q_copy, *dout_copy;
 };
 
-static struct grad_room grad_room_take(float *scratch, int64_t width)
+static struct grad_room grad_room_reserve(float *scratch, int64_t width)
 {
     const int64_t panel_floats = panels(width) * MX_GEMM_NR;
     struct grad_room room;
@@ -368,7 +368,7 @@ static void block_sums(const struct mx_attention_grad_args *x, const struct grad
 static void attend_grad(const struct mx_attention_grad_args *x, const struct grad_task *t, float *scratch)
 {
     const int64_t width = x->head_width;
-    const struct grad_room room = grad_room_take(scratch, width);
+    const struct grad_room room = grad_room_reserve(scratch, width);
     row_products(x, t);
     for (int64_t key = 0; key < t->length; key += KEYS) {
         const int64_t count = mx_least(t->length - key, KEYS);

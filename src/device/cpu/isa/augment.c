@@ -99,7 +99,7 @@ struct blur {
     int reach;              /* 0: nothing changes */
 };
 
-static struct blur blur_make(float deviation)
+static struct blur blur_compute(float deviation)
 {
     struct blur blur = {.weight = {1}};
     while (blur.reach < HALO && (float)blur.reach < 4 * deviation) blur.reach++;
@@ -137,7 +137,7 @@ MX_VEC_INLINE mx_vf blur_columns(const struct blur *blur, const float *row, int6
 static void sequence_blur(const float *x, int64_t rows, int64_t n, const float levels[3], float *row, float *share,
                           float *y)
 {
-    const struct blur down = blur_make(levels[0]), across = blur_make(levels[1]);
+    const struct blur down = blur_compute(levels[0]), across = blur_compute(levels[1]);
     if (down.reach == 0 && across.reach == 0) {
         memcpy(y, x, (size_t)(rows * n) * sizeof *y);
         return;

@@ -116,7 +116,7 @@ static float exponentials(const float *x, int64_t n, float *e, float *largest)
 
 /* g: the label of classes [first, last) before it is divided by its sum, followed by zeros. What is cut off is not left to
  * the exponential: numbers too small for a float's full precision are slow. */
-static void label_make(float q, int64_t first, int64_t last, float g[LABEL_WIDTH])
+static void label_compute(float q, int64_t first, int64_t last, float g[LABEL_WIDTH])
 {
     for (int64_t i = 0; i < LABEL_WIDTH; i += LANES) {
         const mx_vf at = places() + (float)(first + i), d = at - q;
@@ -146,7 +146,7 @@ static struct pitch_row pitch_row(const struct pitch_span *span, int64_t row, fl
     const int64_t last = near + LABEL_REACH + 2 < classes ? near + LABEL_REACH + 2 : classes;
     float g[LABEL_WIDTH];
     mx_vf label = {0}, dot = {0};
-    label_make(q, first, last, g);
+    label_compute(q, first, last, g);
     MX_VEC_EACH(i, lanes, 0, last - first, {
         const mx_vf v = mx_vf_load_n(g + i, lanes);
         label += v;
