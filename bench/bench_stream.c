@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "base/thread/pool.h"
 #include "bench.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 
 #define SECONDS     10
 #define PIECE       32 /* frames of the first piece: 0.37 s */
@@ -23,7 +23,7 @@
 #define FACTOR_MOST 0.01
 
 struct unit {
-    struct mx_place place;
+    struct mx_runtime runtime;
     struct mx_buffer *weights, *mel;
     struct mx_vocoder_config config;
     int32_t frames;
@@ -43,9 +43,9 @@ static double cpu_seconds(void)
 
 static struct mx_slice sent(struct unit *u, struct mx_buffer **buffer, const float *data, size_t count)
 {
-    must(mx_buffer_create(u->place.device, "bench", count * sizeof *data, buffer), "no memory on the device");
-    must(mx_copy_upload(u->place.stream, mx_slice_at(*buffer, 0), data, count * sizeof *data), "cannot upload");
-    must(mx_stream_sync(u->place.stream), "cannot upload");
+    must(mx_buffer_create(u->runtime.device, "bench", count * sizeof *data, buffer), "no memory on the device");
+    must(mx_copy_upload(u->runtime.stream, mx_slice_at(*buffer, 0), data, count * sizeof *data), "cannot upload");
+    must(mx_stream_sync(u->runtime.stream), "cannot upload");
     return mx_slice_at(*buffer, 0);
 }
 
@@ -55,7 +55,7 @@ static void unit_open(struct unit *u)
     const int32_t bands = MX_RECIPE_DEFAULT->bands;
     int cores[CORES_MAX];
     const int count = mx_thread_cores(cores, CORES_MAX); /* a device of one core */
-    must(mx_place_open(&u->place, "cpu:0", count < CORES_MAX ? count : CORES_MAX, "bench"), "cannot open a core");
+    must(mx_runtime_open(&u->runtime, "cpu:0", count < CORES_MAX ? count : CORES_MAX, "bench"), "cannot open a core");
     u->config = mx_vocoder_config_default(mx_vocoder_size_at(0), 0, 1);
     u->frames = (int32_t)mx_recipe_frames(MX_RECIPE_DEFAULT, (int64_t)SECONDS * MX_RECIPE_DEFAULT->rate);
     must(mx_vocoder_parameters_create(&u->config, &table), "no table");
@@ -80,7 +80,7 @@ static struct mx_sound *sound_open(struct unit *u, bool vocoder)
     options.frames_max = u->frames;
     options.utterances_max = 1;
     options.stream = vocoder;
-    must(mx_sound_create(u->place.device, u->place.stream, &options, &sound), "cannot make sound");
+    must(mx_sound_create(u->runtime.device, u->runtime.stream, &options, &sound), "cannot make sound");
     return sound;
 }
 
@@ -92,7 +92,7 @@ static double whole_measure(struct unit *u, struct mx_sound *sound)
     double least = INFINITY;
     for (int i = 0; i < RUNS; i++) {
         const double begin = cpu_seconds();
-        must(mx_sound_compute(sound, u->place.stream, mx_slice_at(u->mel, 0), frames, 1, &audio), "no sound");
+        must(mx_sound_compute(sound, u->runtime.stream, mx_slice_at(u->mel, 0), frames, 1, &audio), "no sound");
         least = fmin(least, cpu_seconds() - begin);
     }
     return least / ((double)audio.offsets[1] / MX_RECIPE_DEFAULT->rate);
@@ -107,7 +107,7 @@ static double first_measure(struct unit *u, struct mx_sound *sound)
     for (int i = 0; i < RUNS; i++) {
         const double begin = cpu_seconds();
         must(mx_sound_stream_begin(sound, mx_slice_at(u->mel, 0), u->frames), "no stream");
-        must(mx_sound_stream_next(sound, u->place.stream, PIECE, &audio, &count), "no piece");
+        must(mx_sound_stream_next(sound, u->runtime.stream, PIECE, &audio, &count), "no piece");
         least = fmin(least, cpu_seconds() - begin);
     }
     return 1e3 * least;
@@ -129,6 +129,6 @@ int main(int argc, char **argv)
     mx_sound_destroy(sound);
     mx_buffer_release(unit.mel);
     mx_buffer_release(unit.weights);
-    mx_place_close(&unit.place);
+    mx_runtime_close(&unit.runtime);
     return bench_finish(&bench);
 }

@@ -189,7 +189,7 @@ static void test_faults(void **state)
 }
 
 /* A named file is used instead, for all sources; one beside each manifest only for its own rows. */
-static void test_places(void **state)
+static void test_runtimes(void **state)
 {
     const char *const folder = *state;
     char named[4096], other[4096];
@@ -278,7 +278,7 @@ int main(void)
         cmocka_unit_test(test_bad_lines),
         cmocka_unit_test_setup_teardown(test_formats, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_places, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_runtimes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
     };

@@ -218,12 +218,12 @@ static void made_open(struct made *m, const struct mx_segment_options *segments,
     *m = (struct made){.source = source_make(segments)};
     assert_int_equal(mx_batch_source_capacity(m->source, all, TRAINING_ROWS, BATCH, 0, &capacity), 0);
     assert_int_equal(mx_host_batch_capacity_stretch(&capacity, how != NULL ? how->speed : 0), 0);
-    const struct mx_batch_options options = {.capacity = capacity,
-                                             .normaliser = training.normaliser,
-                                             .span_max = how != NULL ? mx_augment_span_count(how) : 0,
-                                             .seed = SEED,
-                                             .segments = *segments,
-                                             .own = true};
+    const struct mx_batch_builder_options options = {.capacity = capacity,
+                                                     .normaliser = training.normaliser,
+                                                     .span_max = how != NULL ? mx_augment_span_count(how) : 0,
+                                                     .seed = SEED,
+                                                     .segments = *segments,
+                                                     .own = true};
     assert_int_equal(mx_stream_create(training.model, "test", &m->stream), 0);
     assert_int_equal(mx_host_batch_create(m->source, training.model, &capacity, &m->host), 0);
     if (how != NULL) assert_int_equal(mx_host_batch_augment(m->host, how), 0);

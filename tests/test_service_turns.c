@@ -45,7 +45,7 @@ static int turn(struct rig *rig, enum mx_service_asked asked)
 {
     struct mx_service_job *const job = mx_service_turn(&rig->service, NULL, asked);
     if (job == NULL) return -1;
-    mx_service_turn_take(job);
+    mx_service_turn_end(job);
     return (int)(job - rig->jobs);
 }
 
@@ -55,7 +55,7 @@ static void test_short_text_beside_long_ones(void **state)
     static struct rig rig;
     (void)state;
     rig_open(&rig);
-    for (int i = 0; i < 32; i++) mx_service_turn_take(job_add(&rig));
+    for (int i = 0; i < 32; i++) mx_service_turn_end(job_add(&rig));
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 32; i++) assert_int_equal(turn(&rig, MX_SERVICE_RESTING), i);
     assert_int_equal(mx_service_new_count(&rig.service), 0);
@@ -97,7 +97,7 @@ static void test_nobody_starves(void **state)
     static struct rig rig;
     (void)state;
     rig_open(&rig);
-    mx_service_turn_take(job_add(&rig));
+    mx_service_turn_end(job_add(&rig));
     rig.service.new_in_row = 0;
     for (int i = 1; i < JOBS; i++) job_add(&rig);
     for (int i = 1, turns = 0; i < JOBS; turns++) {

@@ -165,7 +165,8 @@ static void stage_open(struct stage *s)
     for (uint32_t i = 0; i < SPEAKERS * TEXTS; i++) all[i] = i;
     assert_int_equal(mx_batch_source_create(&how, &s->source), 0);
     assert_int_equal(mx_batch_source_capacity(s->source, all, SPEAKERS * TEXTS, 2, 0, &capacity), 0);
-    const struct mx_batch_options batch = {.capacity = capacity, .normaliser = training.normaliser, .own = true};
+    const struct mx_batch_builder_options batch = {
+        .capacity = capacity, .normaliser = training.normaliser, .own = true};
     assert_int_equal(mx_dataset_reader_create(training.recordings, &s->reader), 0);
     assert_int_equal(mx_host_batch_create(s->source, training.model, &capacity, &s->host), 0);
     assert_int_equal(mx_batch_builder_create(training.model, voice.stream, &batch, &s->batch), 0);

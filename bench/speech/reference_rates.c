@@ -36,7 +36,7 @@ struct recording {
 };
 
 struct people {
-    struct mx_place place;
+    struct mx_runtime runtime;
     struct mx_extract *extract;
     struct mx_audio_reader *reader;
     struct mx_manifest *manifest;
@@ -63,14 +63,14 @@ static int recording_take(struct people *p, const char *path, struct recording *
     MX_TRY(mx_audio_load(p->reader, path, &reading, &samples, &r->count, &report));
     const int32_t offsets[] = {0, (int32_t)r->count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
-    MX_TRY(mx_extract_submit(p->extract, p->place.stream, &batch, &features));
+    MX_TRY(mx_extract_submit(p->extract, p->runtime.stream, &batch, &features));
     r->frames = features.frames.rows;
     r->samples = mx_alloc(r->count, sizeof *r->samples);
     r->mel = mx_alloc((size_t)r->frames * (size_t)MX_RECIPE_DEFAULT->bands, sizeof *r->mel);
     r->pitch = mx_alloc((size_t)r->frames, sizeof *r->pitch);
     if (r->samples == NULL || r->mel == NULL || r->pitch == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     memcpy(r->samples, samples, r->count * sizeof *samples);
-    MX_TRY(mx_extract_read(p->extract, p->place.stream, r->mel, NULL, r->pitch));
+    MX_TRY(mx_extract_read(p->extract, p->runtime.stream, r->mel, NULL, r->pitch));
 out:
     return rc;
 }
@@ -91,9 +91,9 @@ static int people_open(struct people *p, const char *path)
     MX_TRY(mx_manifest_open(path, NULL, &p->manifest));
     if (p->manifest->speaker_count > SPEAKERS)
         MX_RAISE(MX_ERR_DATA, "give a corpus of fewer", "there are more than %d speakers", SPEAKERS);
-    MX_TRY(mx_place_open(&p->place, NULL, 0, "reference_rates"));
+    MX_TRY(mx_runtime_open(&p->runtime, NULL, 0, "reference_rates"));
     MX_TRY(mx_audio_reader_create(&p->reader));
-    MX_TRY(mx_extract_create(p->place.device, &room, &p->extract));
+    MX_TRY(mx_extract_create(p->runtime.device, &room, &p->extract));
     for (uint32_t i = 0; i < p->manifest->utterance_count; i++) {
         const struct mx_utterance *const u = &p->manifest->utterances[i];
         struct recording *const r = &p->recordings[u->speaker][p->counts[u->speaker]];
@@ -113,7 +113,7 @@ static void people_close(struct people *p)
         for (uint32_t i = 0; i < p->counts[s]; i++) recording_release(&p->recordings[s][i]);
     mx_extract_destroy(p->extract);
     mx_audio_reader_destroy(p->reader);
-    mx_place_close(&p->place);
+    mx_runtime_close(&p->runtime);
     mx_manifest_close(p->manifest);
 }
 

@@ -21,7 +21,7 @@
 #include "corpus/audio/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 #include "speech/wav.h"
 
 #define SECONDS_MAX 60
@@ -34,8 +34,8 @@ struct wanted {
 };
 
 struct maker {
-    struct mx_place place;
-    struct mx_place_vocoder vocoder;
+    struct mx_runtime runtime;
+    struct mx_runtime_vocoder vocoder;
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
     struct mx_sound *sound;
@@ -58,29 +58,29 @@ static int maker_open(struct maker *m, const struct wanted *wanted)
     m->mel = mx_alloc(floats, sizeof *m->mel);
     m->smooth = mx_alloc(floats, sizeof *m->smooth);
     if (m->mel == NULL || m->smooth == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_place_open(&m->place, NULL, 0, "resynth"));
-    MX_TRY(mx_place_vocoder_open(&m->vocoder, &m->place, wanted->vocoder, NULL));
+    MX_TRY(mx_runtime_open(&m->runtime, NULL, 0, "resynth"));
+    MX_TRY(mx_runtime_vocoder_open(&m->vocoder, &m->runtime, wanted->vocoder, NULL));
     sound.vocoder = m->vocoder.loaded ? &m->vocoder.config : NULL;
     sound.parameters = mx_slice_at(m->vocoder.weights, 0);
     MX_TRY(mx_audio_reader_create(&m->reader));
-    MX_TRY(mx_extract_create(m->place.device, &room, &m->extract));
-    MX_TRY(mx_sound_create(m->place.device, m->place.stream, &sound, &m->sound));
-    MX_TRY(mx_buffer_create(m->place.device, "resynth", floats * sizeof *m->mel, &m->smoothed));
+    MX_TRY(mx_extract_create(m->runtime.device, &room, &m->extract));
+    MX_TRY(mx_sound_create(m->runtime.device, m->runtime.stream, &sound, &m->sound));
+    MX_TRY(mx_buffer_create(m->runtime.device, "resynth", floats * sizeof *m->mel, &m->smoothed));
 out:
     return rc;
 }
 
 static void maker_close(struct maker *m)
 {
-    if (m->place.stream != NULL) (void)mx_stream_sync(m->place.stream); /* something may be under way */
+    if (m->runtime.stream != NULL) (void)mx_stream_sync(m->runtime.stream); /* something may be under way */
     mx_buffer_release(m->smoothed);
     mx_free(m->smooth);
     mx_free(m->mel);
     mx_sound_destroy(m->sound);
     mx_extract_destroy(m->extract);
     mx_audio_reader_destroy(m->reader);
-    mx_place_vocoder_close(&m->vocoder);
-    mx_place_close(&m->place);
+    mx_runtime_vocoder_close(&m->vocoder);
+    mx_runtime_close(&m->runtime);
 }
 
 /* Of all threads. */
@@ -126,19 +126,19 @@ static int file_make(struct maker *m, const char *path, const char *folder, cons
     MX_TRY(mx_audio_load(m->reader, path, &reading, &samples, &count, &report));
     const int32_t offsets[] = {0, (int32_t)count};
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
-    MX_TRY(mx_extract_submit(m->extract, m->place.stream, &batch, &features));
+    MX_TRY(mx_extract_submit(m->extract, m->runtime.stream, &batch, &features));
     const int32_t frames[] = {0, features.frames.rows};
     if (wanted->sigma > 0) {
         const size_t floats = (size_t)features.frames.rows * (size_t)MX_RECIPE_DEFAULT->bands;
-        MX_TRY(mx_extract_read(m->extract, m->place.stream, m->mel, NULL, NULL));
+        MX_TRY(mx_extract_read(m->extract, m->runtime.stream, m->mel, NULL, NULL));
         mel_smooth(m->mel, m->smooth, features.frames.rows, wanted->sigma);
-        MX_TRY(mx_copy_upload(m->place.stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
+        MX_TRY(mx_copy_upload(m->runtime.stream, mx_slice_at(m->smoothed, 0), m->smooth, floats * sizeof *m->smooth));
         features.mel = mx_slice_at(m->smoothed, 0);
     }
     if (wanted->whole) mx_sound_gain_set(m->sound, mx_audio_usual_gain(&report));
-    MX_TRY(mx_stream_sync(m->place.stream));
+    MX_TRY(mx_stream_sync(m->runtime.stream));
     const double begin = cpu_seconds();
-    MX_TRY(mx_sound_compute(m->sound, m->place.stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_compute(m->sound, m->runtime.stream, features.mel, frames, 1, &sound));
     m->work_seconds += cpu_seconds() - begin;
     m->seconds += (double)sound.offsets[1] / MX_RECIPE_DEFAULT->rate;
     MX_TRY(mx_wav_write(to, sound.audio, (size_t)sound.offsets[1], MX_RECIPE_DEFAULT->rate, MX_WAV_PCM16));

@@ -41,7 +41,7 @@ static int network_open(struct mx_align_encoder *e)
         e->voices = mx_layout_reserve(&layout, (int64_t)SEQUENCES * config->size.width);
         e->means = mx_layout_reserve(&layout, (int64_t)e->room.tokens * config->bands);
         if (pass == 1) break;
-        MX_TRY(mx_buffer_create(e->voice->place.device, OWNER, layout.offset_bytes, &e->block));
+        MX_TRY(mx_buffer_create(e->voice->runtime.device, OWNER, layout.offset_bytes, &e->block));
         layout = (struct mx_layout){.buffer = e->block};
     }
 out:

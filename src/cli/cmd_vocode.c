@@ -17,7 +17,7 @@
 #include "corpus/audio/audio.h"
 #include "features/extract.h"
 #include "myxtts/error.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 #include "speech/wav.h"
 
 #define SECONDS_MAX 600
@@ -50,8 +50,8 @@ static const struct mx_example examples[] = {
 /* Everything that is opened; see copy_close. */
 struct copy {
     const struct mx_recipe *recipe;
-    struct mx_place place;
-    struct mx_place_vocoder vocoder;
+    struct mx_runtime runtime;
+    struct mx_runtime_vocoder vocoder;
     struct mx_audio_reader *reader;
     struct mx_extract *extract;
     struct mx_sound *sound;
@@ -59,12 +59,12 @@ struct copy {
 
 static void copy_close(struct copy *c)
 {
-    if (c->place.stream != NULL) (void)mx_stream_sync(c->place.stream); /* something may be under way */
+    if (c->runtime.stream != NULL) (void)mx_stream_sync(c->runtime.stream); /* something may be under way */
     mx_sound_destroy(c->sound);
     mx_extract_destroy(c->extract);
     mx_audio_reader_destroy(c->reader);
-    mx_place_vocoder_close(&c->vocoder);
-    mx_place_close(&c->place);
+    mx_runtime_vocoder_close(&c->vocoder);
+    mx_runtime_close(&c->runtime);
 }
 
 /* The samples are the reader's; *gain would bring them to the level of training. */
@@ -105,14 +105,14 @@ static int copy_write(struct copy *c, const struct values *values, enum mx_encod
     options_of.seed = (uint64_t)values->seed;
     options_of.frames_max = mx_recipe_frames(c->recipe, (int64_t)count);
     options_of.utterances_max = 1;
-    MX_TRY(mx_extract_create(c->place.device, &room, &c->extract));
-    MX_TRY(mx_sound_create(c->place.device, c->place.stream, &options_of, &c->sound));
+    MX_TRY(mx_extract_create(c->runtime.device, &room, &c->extract));
+    MX_TRY(mx_sound_create(c->runtime.device, c->runtime.stream, &options_of, &c->sound));
     mx_sound_gain_set(c->sound, gain);
-    MX_TRY(mx_extract_submit(c->extract, c->place.stream, &batch, &features));
-    MX_TRY(mx_stream_sync(c->place.stream)); /* the time of the mel is not that of the sound */
+    MX_TRY(mx_extract_submit(c->extract, c->runtime.stream, &batch, &features));
+    MX_TRY(mx_stream_sync(c->runtime.stream)); /* the time of the mel is not that of the sound */
     const int32_t frames[] = {0, features.frames.rows};
     const uint64_t begin = mx_clock_ns();
-    MX_TRY(mx_sound_compute(c->sound, c->place.stream, features.mel, frames, 1, &sound));
+    MX_TRY(mx_sound_compute(c->sound, c->runtime.stream, features.mel, frames, 1, &sound));
     const double work = (double)(mx_clock_ns() - begin) / 1e9;
     const double seconds = (double)sound.offsets[1] / c->recipe->rate;
     if (format == MX_ENCODE_WAV)
@@ -138,8 +138,8 @@ static int run(const void *given, const struct mx_option_list *operands)
     if (operands->count == 0) return MX_FAIL(MX_ERR_USAGE, hint, "name the recording to copy");
     if (values->output == NULL) return MX_FAIL(MX_ERR_USAGE, hint, "'--output FILE' is missing");
     MX_TRY(mx_command_sound_format(values->output, NULL, &format));
-    MX_TRY(mx_place_open(&copy.place, values->device, values->cpu_devices, "vocode"));
-    MX_TRY(mx_place_vocoder_open(&copy.vocoder, &copy.place, values->vocoder, NULL));
+    MX_TRY(mx_runtime_open(&copy.runtime, values->device, values->cpu_devices, "vocode"));
+    MX_TRY(mx_runtime_vocoder_open(&copy.vocoder, &copy.runtime, values->vocoder, NULL));
     copy.recipe = values->recipe != NULL || !copy.vocoder.loaded ? mx_recipe_find(values->recipe) : copy.vocoder.recipe;
     MX_TRY(recording_read(&copy, operands->items[0], &samples, &count, &gain));
     MX_TRY(mx_command_rounds_check(copy.vocoder.loaded, values->rounds));

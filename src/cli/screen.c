@@ -5,6 +5,13 @@
  * Signals that matter here are blocked except while mx_screen_wait waits, so none is lost between checking the flags
  * and waiting. The handlers of those that end the program restore the terminal with write and tcsetattr only, which are
  * safe in handlers, and then let the signal take its default action.
+ *
+ * Why not ncurses: it could replace this file only. Bars and curves (observe/monitor_draw.c, observe/monitor_curve.c)
+ * are text for '--once', logs and tests, too, and ncurses draws neither. This file written with ncursesw 6.4 passed all
+ * 81 checks of tests/cli_monitor.sh, wide characters and resizing included, but had 181 lines instead of 210: signals
+ * other than SIGINT, SIGTERM and SIGTSTP still need handlers, and colours must be translated. It needs libncursesw and
+ * libtinfo (435 KB) and a terminfo entry: with TERM=xterm-kitty, which ncurses-base of Debian 12 does not know, there
+ * are only lines, and here the full view. It sends fewer bytes, only what changes: 3.1 instead of 9.2 KB for 3 frames.
  */
 #include "cli/screen.h"
 

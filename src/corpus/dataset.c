@@ -191,7 +191,7 @@ static int folder_use(struct mx_dataset *dataset, const struct mx_dataset_option
     dataset->recipe_hash = mx_strdup("none");
     if (dataset->recipe == NULL || dataset->recipe_hash == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (!dataset->listed) MX_TRY(list_split(dataset, &options->manifest));
-    MX_TRY(vocabulary_copy(dataset, mx_pack_spec_vocabulary(dataset->plan)));
+    MX_TRY(vocabulary_copy(dataset, mx_pack_spec_vocabulary(dataset->spec)));
 out:
     return rc;
 }
@@ -501,8 +501,8 @@ int mx_dataset_reader_create(struct mx_dataset *dataset, struct mx_dataset_reade
     *out = NULL;
     if (reader == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     reader->dataset = dataset;
-    if (dataset->plan != NULL && dataset->packed == NULL)
-        MX_TRY(mx_pack_spec_worker_create(dataset->plan, 0, &reader->worker));
+    if (dataset->spec != NULL && dataset->packed == NULL)
+        MX_TRY(mx_pack_spec_worker_create(dataset->spec, 0, &reader->worker));
     if (dataset->packed != NULL) MX_TRY(mx_packed_buffer_reserve(&reader->buffer, mx_packed_largest(dataset->packed)));
     if (dataset->held != NULL) MX_TRY(mx_dataset_reader_create(dataset->held, &reader->held));
     *out = reader;

@@ -34,7 +34,7 @@ static int row_survey(struct survey *survey, uint32_t row, int worker)
     struct mx_dataset *const dataset = survey->dataset;
     struct mx_packed_record head;
     struct mx_audio_report report;
-    const struct mx_pack_spec_text *const text = mx_pack_spec_text(dataset->plan, row);
+    const struct mx_pack_spec_text *const text = mx_pack_spec_text(dataset->spec, row);
     dataset->rejects[row] = (uint8_t)text->reject;
     if (text->reject != MX_REJECT_NONE) {
         dataset->details[row] = mx_strdup(text->detail);
@@ -101,7 +101,7 @@ static int list_build(struct mx_dataset *dataset, const struct mx_dataset_option
     MX_TRY(lengths_survey(dataset, options, workers, &bounds));
     for (uint32_t row = 0; row < manifest->utterance_count; row++) {
         const struct mx_utterance *const utterance = &manifest->utterances[row];
-        const struct mx_pack_spec_text *const text = mx_pack_spec_text(dataset->plan, row);
+        const struct mx_pack_spec_text *const text = mx_pack_spec_text(dataset->spec, row);
         if (bounds[row] == 0) continue;
         dataset->list[dataset->count++] = (struct mx_dataset_utterance){.id = utterance->id,
                                                                         .row = row,
@@ -131,7 +131,7 @@ static int cache_find(struct mx_dataset *dataset, const struct mx_dataset_option
         return 0;
     }
     MX_TRY(rc);
-    const int changed = mx_pack_spec_compare(dataset->plan, packed, &changes);
+    const int changed = mx_pack_spec_compare(dataset->spec, packed, &changes);
     if (changed > 0) {
         const char *const text = changes.data == NULL ? "" : changes.data;
         mx_info("the cache %s is rebuilt; the first of %d changes: %.*s", options->cache, changed,
@@ -157,8 +157,8 @@ static void cache_warn(struct mx_dataset *dataset)
 /* Goes on with a cache that was begun, or begins one. */
 void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path)
 {
-    if (dataset->plan == NULL || dataset->packed != NULL) return;
-    const struct mx_packed_plan *const plan = mx_pack_spec_packed(dataset->plan);
+    if (dataset->spec == NULL || dataset->packed != NULL) return;
+    const struct mx_packed_plan *const plan = mx_pack_spec_packed(dataset->spec);
     if (mx_packed_writer_open(path, plan, MX_PACKED_ANY_ORDER, &dataset->writer) < 0) {
         cache_warn(dataset);
         return;
@@ -176,10 +176,10 @@ int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_o
     if (workers < 1) workers = 1;
     MX_TRY(mx_manifest_open(options->path, &options->manifest, &dataset->manifest));
     dataset->listed = dataset->manifest->source_count > 1;
-    MX_TRY(mx_pack_spec_create(dataset->manifest, &options->row, NULL, &dataset->plan));
+    MX_TRY(mx_pack_spec_create(dataset->manifest, &options->row, NULL, &dataset->spec));
     if (options->cache != NULL) MX_TRY(cache_find(dataset, options));
     if (dataset->packed != NULL) goto out;
-    MX_TRY(mx_pack_spec_texts(dataset->plan, workers));
+    MX_TRY(mx_pack_spec_texts(dataset->spec, workers));
     dataset->header = (struct mx_packed_header){.kind = MX_PACKED_AUDIO};
     if (options->cache != NULL && !options->cache_others) mx_dataset_cache_begin(dataset, options->cache);
     MX_TRY(list_build(dataset, options, workers));
@@ -196,7 +196,7 @@ static int cache_complete(struct mx_dataset *dataset)
     struct mx_pack_spec_worker *worker = NULL;
     for (uint32_t i = 0; i < dataset->count; i++)
         if (!mx_packed_writer_head(dataset->writer, dataset->list[i].row, &head)) goto out;
-    MX_TRY(mx_pack_spec_worker_create(dataset->plan, 0, &worker));
+    MX_TRY(mx_pack_spec_worker_create(dataset->spec, 0, &worker));
     do { /* once more for each row that turns out to be damaged */
         for (uint32_t row = 0; row < dataset->manifest->utterance_count; row++) {
             if (mx_packed_writer_head(dataset->writer, row, &head)) continue;
@@ -222,7 +222,7 @@ void mx_dataset_folder_close(struct mx_dataset *dataset)
         cache_complete(dataset) < 0)
         cache_warn(dataset);
     mx_packed_writer_close(dataset->writer);
-    mx_pack_spec_destroy(dataset->plan);
+    mx_pack_spec_destroy(dataset->spec);
     mx_manifest_close(dataset->manifest);
 }
 

@@ -40,7 +40,7 @@ struct mx_dataset {
     uint32_t rejected;  /* rows known to be unusable, and bad lines of the manifest */
     /* Folders only. */
     struct mx_manifest *manifest;
-    struct mx_pack_spec *plan;
+    struct mx_pack_spec *spec;
     struct mx_packed_writer *writer; /* the growing cache, or NULL; has its own lock */
     atomic_bool writer_failed;       /* the warning was given; nothing more is appended */
 };
@@ -84,7 +84,7 @@ int mx_dataset_contents_note(struct mx_dataset *dataset, uint32_t row, uint64_t 
 
 /* ---- folders (dataset_folder.c) ---- */
 
-/* Sets `packed` if there is a valid cache; otherwise sets plan, writer, list and header. */
+/* Sets `packed` if there is a valid cache; otherwise sets spec, writer, list and header. */
 int mx_dataset_folder_open(struct mx_dataset *dataset, const struct mx_dataset_options *options);
 /* Completes the cache if it holds the whole list, and releases the parts used only for folders. */
 void mx_dataset_folder_close(struct mx_dataset *dataset);

@@ -49,7 +49,7 @@ struct mx_dataset_prints mx_dataset_prints(const struct mx_dataset *dataset)
     if (manifest == NULL)
         prints.texts = prints.recordings;
     else
-        prints.recipe = mx_pack_spec_recipe_hash(dataset->plan);
+        prints.recipe = mx_pack_spec_recipe_hash(dataset->spec);
     if (dataset->held == NULL) return prints;
     const struct mx_dataset_prints held = mx_dataset_prints(dataset->held);
     prints.texts = XXH3_64bits_withSeed(&held.texts, sizeof held.texts, prints.texts);

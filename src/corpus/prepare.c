@@ -25,7 +25,7 @@ struct slot {
 
 struct work {
     const struct mx_prepare_options *options;
-    const struct mx_pack_spec *plan;
+    const struct mx_pack_spec *spec;
     struct mx_packed_writer *writer;
     struct mx_progress *progress;
     struct mx_pack_spec_worker **workers;
@@ -115,14 +115,14 @@ static void worker_run(void *context, int worker)
     }
 }
 
-static int rows_pack(const struct mx_prepare_options *options, const struct mx_pack_spec *plan,
+static int rows_pack(const struct mx_prepare_options *options, const struct mx_pack_spec *spec,
                      struct mx_packed_writer *writer, int workers, uint32_t rows)
 {
     int rc = 0;
     struct mx_pool *pool = NULL;
     const uint32_t begin = mx_packed_writer_count(writer);
     struct work work = {.options = options,
-                        .plan = plan,
+                        .spec = spec,
                         .writer = writer,
                         .rows = rows,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -134,7 +134,7 @@ static int rows_pack(const struct mx_prepare_options *options, const struct mx_p
     work.slots = mx_alloc(work.slot_count, sizeof *work.slots);
     work.workers = mx_alloc((size_t)workers, sizeof(struct mx_pack_spec_worker *));
     if (work.slots == NULL || work.workers == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (int i = 0; i < workers; i++) MX_TRY(mx_pack_spec_worker_create(plan, i, &work.workers[i]));
+    for (int i = 0; i < workers; i++) MX_TRY(mx_pack_spec_worker_create(spec, i, &work.workers[i]));
     MX_TRY(mx_pool_create(&(struct mx_pool_options){.name = "prepare", .workers = workers}, &pool));
     MX_TRY(mx_progress_start(&(struct mx_progress_options){.title = "Preparing", .unit = "rows", .total = rows - begin},
                              &work.progress));
@@ -241,7 +241,7 @@ static int rejects_judge(const struct mx_prepare_options *options, const struct 
 /* ---- the whole ---- */
 
 /* Is the file there, and valid? A file that is not, whatever the reason, is made again. */
-static int existing_compare(const struct mx_prepare_options *options, const struct mx_pack_spec *plan,
+static int existing_compare(const struct mx_prepare_options *options, const struct mx_pack_spec *spec,
                             struct mx_prepare_report *report)
 {
     int rc = 0;
@@ -257,7 +257,7 @@ static int existing_compare(const struct mx_prepare_options *options, const stru
         goto out;
     }
     MX_TRY(rc);
-    report->changes = mx_pack_spec_compare(plan, packed, &report->changed);
+    report->changes = mx_pack_spec_compare(spec, packed, &report->changed);
     MX_TRY(report->changed.failure);
     if (report->changes > 0) goto out;
     report->up_to_date = true;
@@ -282,7 +282,7 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
 {
     int rc = 0;
     struct mx_manifest *manifest = NULL;
-    struct mx_pack_spec *plan = NULL;
+    struct mx_pack_spec *spec = NULL;
     struct mx_packed_writer *writer = NULL;
     const uint64_t start_ns = mx_clock_ns();
     struct mx_manifest_options how = options->manifest;
@@ -290,18 +290,18 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
     *report = (struct mx_prepare_report){0};
     MX_TRY(mx_manifest_open(options->corpus, &how, &manifest));
     report_start(manifest, report);
-    MX_TRY(mx_pack_spec_create(manifest, &options->row, options->stage, &plan));
-    if (!options->force) MX_TRY(existing_compare(options, plan, report));
+    MX_TRY(mx_pack_spec_create(manifest, &options->row, options->stage, &spec));
+    if (!options->force) MX_TRY(existing_compare(options, spec, report));
     if (report->up_to_date) goto out;
     const uint32_t rows = manifest->utterance_count;
     report->workers = workers_wanted(options, rows);
-    MX_TRY(mx_pack_spec_texts(plan, report->workers));
-    MX_TRY(mx_packed_writer_open(options->file, mx_pack_spec_packed(plan),
+    MX_TRY(mx_pack_spec_texts(spec, report->workers));
+    MX_TRY(mx_packed_writer_open(options->file, mx_pack_spec_packed(spec),
                                  options->force ? MX_PACKED_FRESH : MX_PACKED_IN_ORDER, &writer));
-    report->tokens = mx_vocabulary_size(mx_pack_spec_vocabulary(plan));
+    report->tokens = mx_vocabulary_size(mx_pack_spec_vocabulary(spec));
     report->kept = mx_packed_writer_count(writer);
     if (report->kept > 0) mx_info("continuing after row %u of %u", report->kept, rows);
-    MX_TRY(rows_pack(options, plan, writer, report->workers, rows));
+    MX_TRY(rows_pack(options, spec, writer, report->workers, rows));
     for (uint32_t row = 0; row < rows; row++) {
         struct mx_packed_record head;
         if (mx_packed_writer_head(writer, row, &head)) record_count(&head, options->row.audio.rate, report);
@@ -312,7 +312,7 @@ int mx_prepare_run(const struct mx_prepare_options *options, struct mx_prepare_r
     report->bytes = mx_packed_writer_header(writer)->file_bytes;
 out:
     mx_packed_writer_close(writer);
-    mx_pack_spec_destroy(plan);
+    mx_pack_spec_destroy(spec);
     mx_manifest_close(manifest);
     report->elapsed_ns = mx_clock_ns() - start_ns;
     return rc;

@@ -256,7 +256,7 @@ static int job_align(struct mx_cut_job *w, const char *const *sounds, size_t cou
     if (w->sound.count == 0)
         MX_TRY(mx_cut_sound_read(&w->sound, mx_voice_recipe(w->voice), sounds, count, w->folder.path, w->stop));
     sound_log(w);
-    MX_TRY(mx_cut_sound_mel(&w->sound, w->voice->place.device, w->voice->place.stream,
+    MX_TRY(mx_cut_sound_mel(&w->sound, w->voice->runtime.device, w->voice->runtime.stream,
                             &mx_checkpoint_state(w->voice->checkpoint)->normaliser, w->folder.path, w->stop));
     MX_TRY(mx_cut_fit_create(w->voice, &w->text, w->script.parts, &w->sound, w->stop, &w->fit));
     MX_TRY(mx_cut_fit_align(w->fit, &w->path));

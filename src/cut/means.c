@@ -59,7 +59,7 @@ static void table_release(struct table *table)
 /* From rows that are whitened. */
 static int table_build(struct mx_cut_means *m, struct table *table, const float *rows, int32_t count)
 {
-    struct mx_device *const device = m->voice->place.device;
+    struct mx_device *const device = m->voice->runtime.device;
     const size_t bytes = (size_t)count * bands(m) * sizeof *rows, bias_bytes = (size_t)count * sizeof *rows;
     int rc = 0;
     table_release(table);
@@ -104,7 +104,7 @@ static int operand_reserve(struct mx_cut_means *m, struct mx_buffer **buffer, in
     *buffer = NULL;
     *room = 0;
     const int rc =
-        mx_buffer_create(m->voice->place.device, OWNER, (size_t)(floats + floats / 2) * sizeof(float), buffer);
+        mx_buffer_create(m->voice->runtime.device, OWNER, (size_t)(floats + floats / 2) * sizeof(float), buffer);
     if (rc == 0) *room = floats + floats / 2;
     return rc;
 }
@@ -362,7 +362,7 @@ int mx_cut_means_create(struct mx_voice *voice, const struct mx_align_text *text
     m->voice = voice;
     m->text = text;
     MX_TRY(mx_align_metric_open(&m->metric, bands(m)));
-    MX_TRY(mx_stream_create(voice->place.device, OWNER, &m->stream));
+    MX_TRY(mx_stream_create(voice->runtime.device, OWNER, &m->stream));
     MX_TRY(mx_align_encoder_create(voice, m->stream, longest_of(text), &m->encoder));
     MX_TRY(vector_compute(m, sound, vector, width));
     MX_TRY(means_compute(m, sound, vector, stop));

@@ -15,13 +15,13 @@
 #include "observe/json.h"
 #include "observe/pictures.h"
 #include "speech/encode.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 
 #define SECONDS_MAX 600.0 /* the check decided already what is too long */
 #define LEVELS      63
 
 struct mx_doctor_artist {
-    struct mx_place place;
+    struct mx_runtime runtime;
     struct mx_audio_reader *reader;
 };
 
@@ -32,7 +32,7 @@ int mx_doctor_artist_create(struct mx_doctor_artist **out)
     *out = NULL;
     if (artist == NULL) return MX_ERR_NO_MEMORY;
     MX_TRY(mx_audio_reader_create(&artist->reader));
-    MX_TRY(mx_place_open(&artist->place, NULL, 0, "page"));
+    MX_TRY(mx_runtime_open(&artist->runtime, NULL, 0, "page"));
     *out = artist;
 out:
     if (rc < 0) mx_doctor_artist_destroy(artist);
@@ -42,7 +42,7 @@ out:
 void mx_doctor_artist_destroy(struct mx_doctor_artist *artist)
 {
     if (artist == NULL) return;
-    mx_place_close(&artist->place);
+    mx_runtime_close(&artist->runtime);
     mx_audio_reader_destroy(artist->reader);
     mx_free(artist);
 }
@@ -66,14 +66,14 @@ static int mel_compute(struct mx_doctor_artist *artist, const float *samples, si
     const struct mx_extract_batch batch = {.audio = samples, .offsets = offsets, .count = 1};
     struct mx_extract_features features;
     struct mx_extract *extract = NULL;
-    MX_TRY(mx_extract_create(artist->place.device, &room, &extract));
-    MX_TRY(mx_extract_submit(extract, artist->place.stream, &batch, &features));
+    MX_TRY(mx_extract_create(artist->runtime.device, &room, &extract));
+    MX_TRY(mx_extract_submit(extract, artist->runtime.stream, &batch, &features));
     *frames = features.frames.rows;
     *mel = mx_alloc((size_t)*frames * (size_t)MX_RECIPE_DEFAULT->bands, sizeof **mel);
     if (*mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_extract_read(extract, artist->place.stream, *mel, NULL, NULL));
+    MX_TRY(mx_extract_read(extract, artist->runtime.stream, *mel, NULL, NULL));
 out:
-    if (rc < 0) (void)mx_stream_sync(artist->place.stream); /* the extractor must not be in use */
+    if (rc < 0) (void)mx_stream_sync(artist->runtime.stream); /* the extractor must not be in use */
     mx_extract_destroy(extract);
     return rc;
 }

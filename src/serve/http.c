@@ -220,7 +220,7 @@ static bool body_add(struct mx_http_request *request, const char *data, size_t b
     return true;
 }
 
-static struct mx_http_request *request_make(struct mx_http *http, struct MHD_Connection *connection, const char *path)
+static struct mx_http_request *request_create(struct mx_http *http, struct MHD_Connection *connection, const char *path)
 {
     struct mx_http_request *const request = mx_alloc(1, sizeof *request);
     const union MHD_ConnectionInfo *const info =
@@ -244,7 +244,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct mx_http_request *request = *state;
     (void)version;
     if (request == NULL) {
-        request = request_make(http, connection, path);
+        request = request_create(http, connection, path);
         if (request == NULL) return MHD_NO;
         *state = request;
         request_begin(request);
@@ -378,7 +378,7 @@ int mx_http_open(const struct mx_http_options *options, struct mx_service *servi
     pthread_condattr_destroy(&monotonic);
     http->clients = mx_alloc(http->client_count, sizeof http->clients[0]);
     if (http->clients == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_http_pages_make(http));
+    MX_TRY(mx_http_pages_build(http));
     MX_TRY(listener_open(http, options));
     MX_TRY(mx_thread_start(&http->watcher, "http", -1, watch, http));
     http->watching = true;

@@ -104,7 +104,7 @@ enum MHD_Result mx_http_answer_options(struct mx_http_request *request)
 
 /* ---- the page ---- */
 
-int mx_http_pages_make(struct mx_http *http)
+int mx_http_pages_build(struct mx_http *http)
 {
     for (int language = MX_WORDS_ENGLISH; language <= MX_WORDS_PERSIAN; language++) {
         struct mx_string text = {0};

@@ -101,7 +101,7 @@ enum MHD_Result mx_http_answer_options(struct mx_http_request *request); /* of a
 void mx_http_header(struct MHD_Response *response, const char *name, const char *value);
 /* {"error":{…}}; the caller frees it. */
 char *mx_http_problem_print(const struct mx_http_problem *problem);
-int mx_http_pages_make(struct mx_http *http);
+int mx_http_pages_build(struct mx_http *http);
 enum MHD_Result mx_http_answer_page(struct mx_http_request *request);
 
 /* ---- http_stream.c ---- */

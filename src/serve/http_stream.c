@@ -69,7 +69,7 @@ bool mx_http_stream_left(const struct mx_http_stream *s)
 }
 
 /* Takes what the encoder made; as events, if that is wanted. */
-static int bytes_take(struct mx_http_stream *s)
+static int bytes_receive(struct mx_http_stream *s)
 {
     s->bytes = mx_encode_bytes(s->encode, &s->count);
     if (!s->speech.events) return 0;
@@ -120,7 +120,7 @@ static int bytes_wait(struct mx_http_stream *s)
         s->heard += got;
         s->ended = rc == 0;
         MX_TRY(s->ended ? mx_encode_finish(s->encode) : mx_encode_write(s->encode, s->samples, got));
-        MX_TRY(bytes_take(s));
+        MX_TRY(bytes_receive(s));
     }
     rc = s->count > 0;
 out:

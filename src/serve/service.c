@@ -62,10 +62,10 @@ static bool id_taken(const struct mx_service *s, size_t before, const char *id)
 
 /* The name of the voice, with '-' for everything that is not fit for an address or a shell; with a number appended
  * where another voice has it already. */
-static int id_make(struct mx_service *s, size_t number)
+static int id_build(struct mx_service *s, size_t number)
 {
     struct mx_service_engine *const e = &s->engines[number];
-    char *id = mx_strdup(mx_voice_name(e->places[0].voice));
+    char *id = mx_strdup(mx_voice_name(e->instances[0].voice));
     if (id == NULL) return MX_ERR_NO_MEMORY;
     for (char *c = id; *c != '\0'; c++) {
         const bool fine =
@@ -85,7 +85,7 @@ static int id_make(struct mx_service *s, size_t number)
 
 static int facts_read(struct mx_service_engine *e)
 {
-    const struct mx_voice *const voice = e->places[0].voice;
+    const struct mx_voice *const voice = e->instances[0].voice;
     const size_t languages = mx_voice_languages(voice), speakers = mx_voice_speakers(voice);
     e->languages = mx_alloc(languages, sizeof *e->languages);
     e->speakers = mx_alloc(speakers, sizeof *e->speakers);
@@ -108,7 +108,7 @@ static int facts_read(struct mx_service_engine *e)
 static int place_open(struct mx_service *s, struct mx_service_engine *e, const char *path, int worker)
 {
     int rc = 0;
-    struct mx_service_place *const place = &e->places[worker];
+    struct mx_service_instance *const instance = &e->instances[worker];
     const struct mx_model_capacity room = mx_voice_room(s->options.batch_max);
     struct mx_voice_options how = {.size = sizeof how,
                                    .device = s->options.device,
@@ -122,8 +122,8 @@ static int place_open(struct mx_service *s, struct mx_service_engine *e, const c
         how.device = part;
         how.cpu_devices = s->worker_count;
     }
-    MX_TRY(mx_voice_open(path, &how, &place->voice));
-    MX_TRY(mx_voice_speak_create(place->voice, &room, &place->speak));
+    MX_TRY(mx_voice_open(path, &how, &instance->voice));
+    MX_TRY(mx_voice_speak_create(instance->voice, &room, &instance->speak));
 out:
     mx_free(part);
     return rc;
@@ -137,10 +137,11 @@ static int engine_open(struct mx_service *s, size_t number)
     for (int i = 0; i < s->worker_count; i++) MX_TRY(place_open(s, e, s->options.voices[number], i));
     /* The express worker speaks with the weights of the first one. */
     const struct mx_model_capacity single = mx_voice_room(1);
-    MX_TRY(mx_voice_speak_create(e->places[0].voice, &single, &e->places[s->worker_count].speak));
-    MX_TRY(id_make(s, number));
+    MX_TRY(mx_voice_speak_create(e->instances[0].voice, &single, &e->instances[s->worker_count].speak));
+    MX_TRY(id_build(s, number));
     MX_TRY(facts_read(e));
-    MX_TRY(mx_voice_vector(e->places[0].voice, NULL, &vector)); /* listens to the usual speaker before a client waits */
+    MX_TRY(
+        mx_voice_vector(e->instances[0].voice, NULL, &vector)); /* listens to the usual speaker before a client waits */
 out:
     return rc;
 }
@@ -152,7 +153,7 @@ static int workers_usual(const struct mx_service_options *o)
     return o->device == NULL && o->batch_max > 1 && mx_thread_cores(&core, 1) > 1 ? 2 : 1;
 }
 
-static int locks_make(struct mx_service *s)
+static int locks_create(struct mx_service *s)
 {
     pthread_condattr_t attributes;
     int error = pthread_condattr_init(&attributes);
@@ -175,7 +176,7 @@ int mx_service_open(const struct mx_service_options *options, struct mx_service 
     struct mx_service *s = mx_alloc(1, sizeof *s);
     if (s == NULL) return MX_ERR_NO_MEMORY;
     s->options = *options;
-    MX_TRY(locks_make(s));
+    MX_TRY(locks_create(s));
     s->engines = mx_alloc(options->voice_count, sizeof *s->engines);
     if (s->engines == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     s->worker_count = options->workers > 0 ? options->workers : workers_usual(options);
@@ -235,8 +236,8 @@ void mx_service_close(struct mx_service *s)
         for (int i = 0; i < s->running; i++) pthread_join(s->workers[i].thread, NULL);
     }
     for (size_t i = 0; s->engines != NULL && i < s->options.voice_count; i++) {
-        for (int k = 0; k <= s->worker_count; k++) mx_speak_destroy(s->engines[i].places[k].speak);
-        for (int k = 0; k < s->worker_count; k++) mx_voice_close(s->engines[i].places[k].voice);
+        for (int k = 0; k <= s->worker_count; k++) mx_speak_destroy(s->engines[i].instances[k].speak);
+        for (int k = 0; k < s->worker_count; k++) mx_voice_close(s->engines[i].instances[k].voice);
         mx_free(s->engines[i].id);
         mx_free(s->engines[i].languages);
         mx_free(s->engines[i].speakers);

@@ -30,7 +30,7 @@ struct mx_service_options {
     int64_t cpu_devices; /* with `device`: 0 is one */
     int workers;         /* batches at once; the cores of the processor are divided among them. 0: two, if there are two
                             cores, batch_max is not 1 and `device` is NULL; otherwise one */
-    const char *vocoder; /* of all voices; NULL: each voice's own (speech/place.h) */
+    const char *vocoder; /* of all voices; NULL: each voice's own (speech/runtime.h) */
     const char *lexicon; /* file with words of all voices (text/lexicon.h), before their own; NULL: none */
     int batch_max;       /* pieces that the network speaks at once, 1 … MX_SERVICE_BATCH_LIMIT */
     double company_ms;   /* how long a piece waits at most for others to share its batch; 0: not at all */

@@ -42,15 +42,15 @@ struct mx_service_item {
 };
 
 /* A voice on the device of a worker. */
-struct mx_service_place {
+struct mx_service_instance {
     struct mx_voice *voice;
     struct mx_speak *speak; /* used by that worker alone */
 };
 
-/* An opened voice. The first of its places has the vocabulary and the vectors of speakers for all. */
+/* An opened voice. The first of its instances has the vocabulary and the vectors of speakers for all. */
 struct mx_service_engine {
     struct mx_service_voice facts;
-    struct mx_service_place places[MX_SERVICE_WORKERS_MAX + 1]; /* the one after the last: express */
+    struct mx_service_instance instances[MX_SERVICE_WORKERS_MAX + 1]; /* the one after the last: express */
     char *id;
     const char **languages, **speakers;
 };
@@ -153,7 +153,7 @@ enum mx_service_asked {
 /* The job whose turn it is: of the given engine, or of any (NULL). NULL: none. */
 struct mx_service_job *mx_service_turn(const struct mx_service *s, const struct mx_service_engine *engine,
                                        enum mx_service_asked asked);
-void mx_service_turn_take(struct mx_service_job *job); /* it had its turn */
+void mx_service_turn_end(struct mx_service_job *job); /* it had its turn */
 /* Has it an item, and will its reader take the sound? */
 bool mx_service_job_ready(const struct mx_service_job *job);
 int mx_service_new_count(const struct mx_service *s); /* jobs that are ready, and have had no turn */

@@ -91,7 +91,7 @@ void mx_service_job_fail(struct mx_service_job *job)
  * otherwise the one of its first part. */
 static int language_choose(const struct mx_service_engine *engine, const char *name, int *language)
 {
-    const struct mx_vocabulary *const vocabulary = engine->places[0].voice->vocabulary;
+    const struct mx_vocabulary *const vocabulary = engine->instances[0].voice->vocabulary;
     char code[32], quoted[64];
     enum mx_language_id id;
     size_t length = 0;
@@ -126,7 +126,7 @@ static int place_check(struct mx_service *s)
 }
 
 /* A job without text has no place: only what can be spoken keeps others from being spoken to. */
-static int place_take(struct mx_service_job *job)
+static int place_acquire(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;
     int rc = 0;
@@ -162,7 +162,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     job->streaming = text->streaming && !text->ssml;
     job->starved = true;
     job->seed = text->seed;
-    job->how = mx_speak_script_options_of(job->engine->places[0].speak);
+    job->how = mx_speak_script_options_of(job->engine->instances[0].speak);
     job->how.ssml = text->ssml;
     job->how.speed = text->speed;
     job->how.pitch_semitones = text->pitch_semitones;
@@ -172,7 +172,7 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     struct mx_speak_script_options plain = job->how;
     plain.ssml = false;                                    /* an empty text is none */
     MX_TRY(mx_speak_script_open(&plain, "", 0, &nothing)); /* refuses numbers out of range */
-    MX_TRY(mx_voice_vector(job->engine->places[0].voice, text->speaker, &job->vector));
+    MX_TRY(mx_voice_vector(job->engine->instances[0].voice, text->speaker, &job->vector));
     *out = job;
     job = NULL;
 out:
@@ -269,7 +269,7 @@ int mx_service_finish(struct mx_service_job *job)
     if (job->streaming) job->finished = true;
     pthread_cond_broadcast(&job->changed);
     pthread_mutex_unlock(&s->lock);
-    if (first && added > 0) rc = place_take(job);
+    if (first && added > 0) rc = place_acquire(job);
     if (!first || job->streaming) return rc;
     /* The text of such a job is read by nobody else before it is finished. */
     if (length == 0)
@@ -324,7 +324,7 @@ static int script_next(struct mx_service_job *job)
         if (length == 0 && job->ends) length = left;
         job->starved = length == 0;
         if (job->starved) return 0;
-        int rc = place_take(job);
+        int rc = place_acquire(job);
         if (rc < 0) return rc;
         job->taken += length;
         job->search = (struct mx_service_sentence){0};
@@ -356,7 +356,7 @@ out:
 }
 
 /* Makes the next item of the job: 1; 0: there is no text for one, now or ever. */
-static int item_make(struct mx_service_job *job, struct mx_service_item *out)
+static int item_build(struct mx_service_job *job, struct mx_service_item *out)
 {
     struct mx_speak_item item;
     int rc = 0;
@@ -374,7 +374,7 @@ static int item_make(struct mx_service_job *job, struct mx_service_item *out)
     *out = (struct mx_service_item){.piece = mx_speak_piece_of(&item, job->vector, job->seed)};
     out->piece.before_ms += job->script_gap_ms;
     job->script_gap_ms = 0;
-    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->places[0].voice, item.speaker, &out->piece.voice));
+    if (item.speaker != NULL) MX_TRY(mx_voice_vector(job->engine->instances[0].voice, item.speaker, &out->piece.voice));
     out->tokens = mx_alloc((size_t)item.count, sizeof *out->tokens);
     out->block = mx_alloc(1, sizeof *out->block);
     if (out->tokens == NULL || out->block == NULL) MX_TRY(MX_ERR_NO_MEMORY);
@@ -415,7 +415,7 @@ static void text_work(struct mx_service_job *job)
     job->making = true;
     pthread_mutex_unlock(&s->lock);
     int rc = text_fetch(job, text, length);
-    if (rc == 0) rc = item_make(job, &item);
+    if (rc == 0) rc = item_build(job, &item);
     pthread_mutex_lock(&s->lock);
     job->making = false;
     if (rc > 0) {

@@ -146,7 +146,7 @@ static size_t cut_long(struct mx_service_sentence *s, const char *text, double *
 }
 
 /* Takes the next character; false if it is not all there. */
-static bool character_take(struct mx_service_sentence *s, const char *text, size_t length)
+static bool character_read(struct mx_service_sentence *s, const char *text, size_t length)
 {
     size_t bytes;
     const utf8proc_int32_t point = point_at(text, length, s->at, &bytes);
@@ -176,6 +176,6 @@ size_t mx_service_sentence(struct mx_service_sentence *s, const char *text, size
             return s->at;
         }
         if (s->at >= LONGEST) return cut_long(s, text, pause_ms);
-        if (!character_take(s, text, length)) return 0;
+        if (!character_read(s, text, length)) return 0;
     }
 }

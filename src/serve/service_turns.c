@@ -40,7 +40,7 @@ struct mx_service_job *mx_service_turn(const struct mx_service *s, const struct 
     return first != NULL ? first : other;
 }
 
-void mx_service_turn_take(struct mx_service_job *job)
+void mx_service_turn_end(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;
     s->new_in_row = job->begun ? 0 : s->new_in_row + (s->new_in_row < NEW_IN_ROW); /* it may run for years */

@@ -44,7 +44,7 @@ struct batch {
 /* ---- choosing; with the lock held ---- */
 
 /* Moves the next item of the job into the batch. Its sound follows that of the earlier items. */
-static void batch_take(struct batch *b, struct mx_service_job *job)
+static void batch_add(struct batch *b, struct mx_service_job *job)
 {
     const struct mx_service_item item = job->items[0];
     b->works[b->count++] = (struct work){.job = job, .item = item};
@@ -57,7 +57,7 @@ static void batch_take(struct batch *b, struct mx_service_job *job)
     job->last = item.block;
     job->busy++;
     job->holders++;
-    mx_service_turn_take(job);
+    mx_service_turn_end(job);
     pthread_cond_broadcast(&job->changed); /* there is room for another item */
 }
 
@@ -98,10 +98,9 @@ static void batch_fill(struct mx_service *s, struct batch *b, struct mx_service_
 {
     const bool begun = job->begun;
     const enum mx_service_asked asked = begun ? MX_SERVICE_RESTING : MX_SERVICE_NEW;
-    for (; job != NULL && b->count < most; job = mx_service_turn(s, b->engine, asked)) batch_take(b, job);
+    for (; job != NULL && b->count < most; job = mx_service_turn(s, b->engine, asked)) batch_add(b, job);
     if (begun)
-        while (b->count < most && (job = mx_service_turn(s, b->engine, MX_SERVICE_SOUNDING)) != NULL)
-            batch_take(b, job);
+        while (b->count < most && (job = mx_service_turn(s, b->engine, MX_SERVICE_SOUNDING)) != NULL) batch_add(b, job);
     if (mx_service_new_count(s) > 0) pthread_cond_broadcast(&s->work); /* the express worker may take it */
 }
 
@@ -143,7 +142,7 @@ static bool express_choose(struct mx_service *s, struct batch *b)
         if (waiting > 0 && waiting <= s->options.batch_max) {
             struct mx_service_job *const job = mx_service_turn(s, NULL, MX_SERVICE_NEW);
             b->engine = job->engine;
-            batch_take(b, job);
+            batch_add(b, job);
             return true;
         }
         (void)pthread_cond_wait(&s->work, &s->lock);
@@ -194,7 +193,7 @@ static bool job_alive(struct mx_service_job *job)
 }
 
 /* Gives the block of a piece its room: the reader knows then where it ends. */
-static int block_make(struct work *w, size_t count)
+static int block_create(struct work *w, size_t count)
 {
     float *const samples = mx_alloc(count, sizeof *samples);
     if (samples == NULL) return MX_ERR_NO_MEMORY;
@@ -230,7 +229,7 @@ static int work_sound(struct work *w, struct mx_speak *speak, int32_t number, bo
     size_t at = 0, count;
     int rc = 0;
     if (!job_alive(w->job)) return 0;
-    MX_TRY(block_make(w, end));
+    MX_TRY(block_create(w, end));
     MX_TRY(mx_speak_sound_begin(speak, number));
     for (int64_t frames = early ? FIRST_FRAMES : OTHER_FRAMES; at < end && job_alive(w->job); frames = OTHER_FRAMES) {
         MX_TRY(mx_speak_sound_next(speak, frames, block->samples + at, end - at, &count));
@@ -247,7 +246,7 @@ static int batch_part(struct mx_service_worker *worker, struct batch *b, int at)
 {
     struct mx_speak_piece pieces[MX_SERVICE_BATCH_LIMIT];
     struct mx_service *const s = worker->service;
-    struct mx_speak *const speak = b->engine->places[worker->number].speak;
+    struct mx_speak *const speak = b->engine->instances[worker->number].speak;
     int32_t count = b->count - at;
     for (int32_t i = 0; i < count; i++) pieces[i] = b->works[at + i].item.piece;
     int rc = mx_speak_pieces(speak, pieces, &count);
@@ -296,7 +295,7 @@ int mx_service_worker_warm(struct mx_service_worker *worker)
     struct mx_service *const s = worker->service;
     int rc = 0;
     for (size_t v = 0; rc == 0 && v < s->options.voice_count; v++)
-        rc = mx_speak_warm(s->engines[v].places[worker->number].speak, worker->express ? 1 : s->options.batch_max,
+        rc = mx_speak_warm(s->engines[v].instances[worker->number].speak, worker->express ? 1 : s->options.batch_max,
                            WARM_TOKENS);
     return rc;
 }

@@ -142,7 +142,7 @@ static struct connection *place_find(struct mx_wyoming *w, const unsigned char a
     return refused ? NULL : found;
 }
 
-static void client_take(struct mx_wyoming *w, int socket, const struct sockaddr_storage *from)
+static void client_accept(struct mx_wyoming *w, int socket, const struct sockaddr_storage *from)
 {
     const char *why;
     int on = 1, bytes = SEND_BYTES;
@@ -194,7 +194,7 @@ static void *accept_all(void *context)
         if ((ready[0].revents & POLLIN) == 0) continue;
         const int socket = accept4(w->listener.socket, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (socket >= 0)
-            client_take(w, socket, &from);
+            client_accept(w, socket, &from);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
             mx_clock_sleep_ns(PAUSE_NS); /* the client waits in the queue of the system */
     }
@@ -242,7 +242,7 @@ int mx_wyoming_open(const struct mx_wyoming_options *options, struct mx_service 
     w->connections = mx_alloc(w->connection_count, sizeof *w->connections);
     if (w->connections == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     for (size_t i = 0; i < w->connection_count; i++) w->connections[i].socket = -1;
-    MX_TRY(mx_wyoming_info_make(&w->shared));
+    MX_TRY(mx_wyoming_info_build(&w->shared));
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (w->wake < 0)
         MX_RAISE(MX_ERR_IO, "check the limits of the system (ulimit -n)", "cannot start the Wyoming server: %s",

@@ -28,7 +28,7 @@ struct mx_wyoming_shared {
 
 /* ---- wyoming_talk.c ---- */
 /* Makes the info event from the voices of the service. */
-int mx_wyoming_info_make(struct mx_wyoming_shared *shared);
+int mx_wyoming_info_build(struct mx_wyoming_shared *shared);
 /* Answers the client until it goes, fails, says nothing for too long, or the server stops. `socket` does not block and
  * stays open. *idle_ns is since when the client has given no text to be spoken, or 0. */
 void mx_wyoming_talk(struct mx_wyoming_shared *shared, int socket, atomic_uint_fast64_t *idle_ns);

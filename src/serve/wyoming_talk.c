@@ -135,7 +135,7 @@ static bool client_gone(const struct talk *t)
 }
 
 /* Waits for bytes and reads them: 1, 0 if none came in time, or GONE. */
-static int bytes_take(struct talk *t, int wait_ms)
+static int bytes_receive(struct talk *t, int wait_ms)
 {
     struct pollfd ready = {.fd = t->socket, .events = POLLIN};
     t->in_at = t->in_used = 0;
@@ -366,7 +366,7 @@ out:
 }
 
 /* Handles the events that are there. Those that follow a whole text wait until it is spoken. */
-static int events_take(struct talk *t, int wait_ms)
+static int events_receive(struct talk *t, int wait_ms)
 {
     int rc = 0;
     for (;;) {
@@ -385,7 +385,7 @@ static int events_take(struct talk *t, int wait_ms)
             if (rc < 0) return rc;
         }
         if (t->job != NULL && t->finished) return 0;
-        rc = bytes_take(t, wait_ms);
+        rc = bytes_receive(t, wait_ms);
         if (rc <= 0) return rc;
         wait_ms = 0;
     }
@@ -412,10 +412,10 @@ static int talk_on(struct talk *t)
     while (!stopped(t)) {
         if (t->job == NULL) {
             MX_TRY(time_left(t, &wait_ms));
-            MX_TRY(events_take(t, wait_ms));
+            MX_TRY(events_receive(t, wait_ms));
         } else if (!t->finished) {
             MX_TRY(time_left(t, &wait_ms));
-            MX_TRY(events_take(t, 0));
+            MX_TRY(events_receive(t, 0));
         } else if (client_gone(t)) {
             return GONE;
         }
@@ -505,7 +505,7 @@ static bool voice_add(cJSON *list, const struct mx_service_voice *voice)
     return speakers != NULL;
 }
 
-int mx_wyoming_info_make(struct mx_wyoming_shared *shared)
+int mx_wyoming_info_build(struct mx_wyoming_shared *shared)
 {
     /* Older clients expect every kind of service to be there. */
     static const char *const others[] = {"asr", "handle", "intent", "wake", "mic", "snd"};

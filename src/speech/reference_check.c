@@ -100,7 +100,7 @@ struct moments {
     double count, sum[TRAITS], product[TRAITS][TRAITS];
 };
 
-static void moments_take(struct moments *m, const float *traits, size_t count)
+static void moments_compute(struct moments *m, const float *traits, size_t count)
 {
     *m = (struct moments){.count = (double)count};
     for (size_t t = 0; t < count; t++) {
@@ -145,8 +145,8 @@ double mx_reference_difference(const struct mx_reference_frames *f, size_t *plac
         const size_t begin = at > SIDE_MOST ? at - SIDE_MOST : 0;
         const size_t end = f->count - at > SIDE_MOST ? at + SIDE_MOST : f->count;
         struct moments before, after;
-        moments_take(&before, f->traits + begin * TRAITS, at - begin);
-        moments_take(&after, f->traits + at * TRAITS, end - at);
+        moments_compute(&before, f->traits + begin * TRAITS, at - begin);
+        moments_compute(&after, f->traits + at * TRAITS, end - at);
         const double apart = spread(&before) + spread(&after);
         moments_add(&before, &after);
         /* What one person's words reach grows a little with their number. */

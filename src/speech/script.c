@@ -357,8 +357,8 @@ static int slot_fill(struct mx_speak_script *s, const struct mx_split_piece *pie
     return 0;
 }
 
-/* Makes the next item. 1: the slot has it; 0: there are no more. */
-static int slot_make(struct mx_speak_script *s, struct mx_speak_script_slot *slot)
+/* The next item into the slot: 1; 0: there are no more. */
+static int slot_next(struct mx_speak_script *s, struct mx_speak_script_slot *slot)
 {
     int rc = 0;
     for (;;) {
@@ -388,9 +388,9 @@ out:
     return mx_error_wrap("text from byte %zu on", span_now(s)->source_begin);
 }
 
-static void ahead_make(struct mx_speak_script *s)
+static void ahead_fill(struct mx_speak_script *s)
 {
-    s->ahead = slot_make(s, &s->slots[s->turn]);
+    s->ahead = slot_next(s, &s->slots[s->turn]);
     if (s->ahead < 0) s->failure = *mx_error_last();
 }
 
@@ -419,7 +419,7 @@ int mx_speak_script_next(struct mx_speak_script *s, struct mx_speak_item *item)
 {
     const bool first = !s->started;
     *item = (struct mx_speak_item){0};
-    if (first) ahead_make(s);
+    if (first) ahead_fill(s);
     s->started = true;
     if (s->ahead < 0) return mx_error_restore(&s->failure);
     if (s->ahead == 0) {
@@ -428,7 +428,7 @@ int mx_speak_script_next(struct mx_speak_script *s, struct mx_speak_item *item)
     }
     struct mx_speak_script_slot *const slot = &s->slots[s->turn];
     s->turn = !s->turn;
-    ahead_make(s); /* if that fails, this item is said before */
+    ahead_fill(s); /* if that fails, this item is said before */
     if (first) slot->item.before_ms = gap_given_ms(s, &slot->gap, slot->item.speed);
     slot->item.pause_ms = pause_ms(s, slot);
     s->counts.items++;

@@ -35,9 +35,9 @@ static bool is_between(const char *text, size_t length, size_t at)
 }
 
 /* Phonemes of the text between two sounds. */
-static int between_say(const struct mx_speak_span *span, const struct mx_reading *reading,
-                       struct mx_phonemizer *phonemizer, const char *text, size_t length, struct mx_arena *arena,
-                       struct mx_string *out)
+static int between_append(const struct mx_speak_span *span, const struct mx_reading *reading,
+                          struct mx_phonemizer *phonemizer, const char *text, size_t length, struct mx_arena *arena,
+                          struct mx_string *out)
 {
     size_t begin = 0, end = length;
     char *phonemes;
@@ -65,7 +65,7 @@ int mx_speak_sounds_symbols(const struct mx_speak_span *span, const struct mx_re
     for (;;) {
         const char *const word = sound_find(span, piece);
         const size_t length = word != NULL ? (size_t)(word - piece) : strlen(piece);
-        MX_TRY(between_say(span, reading, phonemizer, piece, length, arena, &sounds));
+        MX_TRY(between_append(span, reading, phonemizer, piece, length, arena, &sounds));
         MX_TRY(mx_string_append(&shown, "%.*s", (int)length, piece));
         if (word == NULL) break;
         const size_t number = sound_number(word);

@@ -519,7 +519,7 @@ static void fade(float *audio, int64_t at, int64_t count, int64_t all, int rate)
 }
 
 /* Makes the next part of the sound. */
-static int part_make(struct mx_speak *s, int64_t frames)
+static int part_compute(struct mx_speak *s, int64_t frames)
 {
     const int64_t all = mx_speak_length(s, s->now.piece).sound;
     float *made = NULL;
@@ -558,7 +558,7 @@ int mx_speak_sound_next(struct mx_speak *s, int64_t frames, float *to, size_t ro
     *count = 0;
     if (s->now.piece < 0) return MX_FAIL(MX_ERR_ARGUMENT, "begin it with mx_speak_sound_begin", "no sound was begun");
     size_t n = silence_write(to, room, &left->before);
-    if (n < room && s->now.part_left == 0 && left->sound > 0) MX_TRY(part_make(s, frames));
+    if (n < room && s->now.part_left == 0 && left->sound > 0) MX_TRY(part_compute(s, frames));
     if (n < room && s->now.part_left > 0) {
         const size_t more = (size_t)s->now.part_left < room - n ? (size_t)s->now.part_left : room - n;
         const float volume = s->said[s->now.piece].volume;
@@ -583,7 +583,7 @@ int mx_speak_warm(struct mx_speak *s, int32_t count, int32_t tokens)
     for (int32_t i = 0; i < count; i++) pieces[i] = (struct mx_speak_piece){.tokens = ids, .count = tokens, .speed = 1};
     MX_TRY(mx_speak_pieces(s, pieces, &count));
     MX_TRY(mx_speak_sound_begin(s, 0));
-    while (s->now.left.sound > 0) MX_TRY(part_make(s, WARM_FRAMES));
+    while (s->now.left.sound > 0) MX_TRY(part_compute(s, WARM_FRAMES));
 out:
     return rc;
 }

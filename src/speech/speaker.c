@@ -79,7 +79,7 @@ static double seconds_since(uint64_t start_ns)
 /* ---- creating ---- */
 
 /* Everything but the engine. */
-static int speaker_make(struct mx_speaker **out)
+static int speaker_create(struct mx_speaker **out)
 {
     struct mx_speaker *const s = *out = mx_alloc(1, sizeof *s);
     if (s == NULL) return MX_ERR_NO_MEMORY;
@@ -113,7 +113,7 @@ static int speaker_fit(struct mx_speaker *s)
 
 int mx_speaker_create_on(struct mx_speak *speak, struct mx_speaker **out)
 {
-    int rc = speaker_make(out);
+    int rc = speaker_create(out);
     if (rc < 0) return rc;
     (*out)->speak = speak;
     rc = speaker_fit(*out);
@@ -133,7 +133,7 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
     *out = NULL;
     if (voice == NULL) return MX_FAIL(MX_ERR_ARGUMENT, "open a voice first", "there is no voice to speak with");
     struct mx_speaker *s = NULL;
-    MX_TRY(speaker_make(&s));
+    MX_TRY(speaker_create(&s));
     s->voice = voice;
     MX_TRY(mx_voice_speak_create(voice, &room, &s->speak));
     MX_TRY(speaker_fit(s));
@@ -278,7 +278,7 @@ int mx_speaker_begin(struct mx_speaker *s, const char *text, size_t length, cons
     if (s == NULL) return speaker_missing();
     mx_speaker_begin_script(s, NULL, NULL, 0);
     if (text == NULL) MX_RAISE(MX_ERR_ARGUMENT, "pass a text; \"\" is an empty one", "there is no text");
-    MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_speaking"));
+    MX_TRY(mx_voice_options_copy(&o, sizeof o, options, "mx_speaking"));
     s->seed = o.seed;
     MX_TRY(script_open(s, text, length, &o));
     s->report.text_seconds = seconds_since(start);
@@ -323,7 +323,7 @@ static int imitation_of(struct mx_speaker *s, int32_t language, const struct mx_
 }
 
 /* The script's next item as item and piece `i` of the group; 0: there are no more. */
-static int piece_take(struct mx_speaker *s, int32_t i)
+static int piece_next(struct mx_speaker *s, int32_t i)
 {
     struct mx_speak_item *const item = &s->items[i];
     struct mx_speak_piece *const piece = &s->pieces[i];
@@ -349,7 +349,7 @@ static void report_fill(struct mx_speaker *s)
 }
 
 /* Takes the next items of the script; held is 0 at its end. */
-static int group_take(struct mx_speaker *s)
+static int group_next(struct mx_speaker *s)
 {
     const int32_t wanted = s->groups >= 2 ? GROUP : 1 + s->groups;
     const uint64_t start = mx_clock_ns();
@@ -357,7 +357,7 @@ static int group_take(struct mx_speaker *s)
     int rc = 1;
     mx_arena_reset(&s->arena);
     s->held = s->first = s->spoken = 0;
-    while (s->held < wanted && (rc = piece_take(s, s->held)) > 0) s->held++;
+    while (s->held < wanted && (rc = piece_next(s, s->held)) > 0) s->held++;
     s->groups++;
     report_fill(s);
     s->report.text_seconds += seconds_since(start) - (s->report.reference_work_seconds - listened);
@@ -430,7 +430,7 @@ static int piece_ready(struct mx_speaker *s)
     if (s->at >= s->spoken) {
         s->first += s->spoken;
         s->spoken = 0;
-        if (s->first >= s->held) MX_TRY(group_take(s));
+        if (s->first >= s->held) MX_TRY(group_next(s));
         if (s->held == 0) return 0;
         MX_TRY(group_speak(s));
     }

@@ -16,7 +16,7 @@
 
 #define OPTIONS_MOST 4096 /* bytes: no version of a struct of options comes near */
 
-int mx_voice_options_take(void *own, size_t own_size, const void *given, const char *name)
+int mx_voice_options_copy(void *own, size_t own_size, const void *given, const char *name)
 {
     const unsigned char *const bytes = given;
     size_t size;
@@ -45,16 +45,16 @@ static int weights_load(struct mx_voice *v)
     float *const host = mx_alloc(1, bytes);
     if (host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_checkpoint_load_average(v->checkpoint, v->table, host));
-    MX_TRY(mx_buffer_create(v->place.device, "parameters", bytes, &v->weights));
-    MX_TRY(mx_copy_upload(v->place.stream, mx_slice_at(v->weights, 0), host, bytes));
-    MX_TRY(mx_stream_sync(v->place.stream));
+    MX_TRY(mx_buffer_create(v->runtime.device, "parameters", bytes, &v->weights));
+    MX_TRY(mx_copy_upload(v->runtime.stream, mx_slice_at(v->weights, 0), host, bytes));
+    MX_TRY(mx_stream_sync(v->runtime.stream));
 out:
     mx_free(host);
     return rc;
 }
 
 /* The last part of a path, without its ending. */
-static int name_make(struct mx_voice *v, const char *path)
+static int name_build(struct mx_voice *v, const char *path)
 {
     static const char *const endings[] = {".voice.safetensors", ".safetensors"};
     size_t end = strlen(path), begin;
@@ -148,10 +148,10 @@ static int voice_fill(struct mx_voice *v, const struct mx_voice_options *o)
     MX_TRY(languages_list(v));
     v->kept = mx_alloc(state->speaker_count > 0 ? state->speaker_count : 1, sizeof *v->kept);
     if (v->kept == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_place_open(&v->place, o->device, o->cpu_devices, "voice"));
+    MX_TRY(mx_runtime_open(&v->runtime, o->device, o->cpu_devices, "voice"));
     MX_TRY(mx_model_parameters_create(&state->model, NULL, &v->table));
     MX_TRY(weights_load(v));
-    MX_TRY(mx_place_vocoder_open(&v->vocoder, &v->place, o->vocoder, v->checkpoint));
+    MX_TRY(mx_runtime_vocoder_open(&v->vocoder, &v->runtime, o->vocoder, v->checkpoint));
     MX_TRY(sound_check(v));
 out:
     return rc;
@@ -168,7 +168,7 @@ static int voice_open(const char *path, const void *bytes, size_t count, const s
     struct mx_voice *v = mx_alloc(1, sizeof *v);
     if (v == NULL) return MX_ERR_NO_MEMORY;
     if (path == NULL) MX_RAISE(MX_ERR_ARGUMENT, "give a voice file, a checkpoint or a run folder", "there is no path");
-    MX_TRY(mx_voice_options_take(&o, sizeof o, options, "mx_voice_options"));
+    MX_TRY(mx_voice_options_copy(&o, sizeof o, options, "mx_voice_options"));
     if (pthread_mutex_init(&v->lock, NULL) != 0) MX_RAISE(MX_ERR_INTERNAL, NULL, "cannot create a lock");
     v->locking = true;
     if (bytes != NULL)
@@ -176,7 +176,7 @@ static int voice_open(const char *path, const void *bytes, size_t count, const s
     else
         MX_TRY(
             mx_checkpoint_open(path, &(struct mx_checkpoint_options){.named = true, .speaks = true}, &v->checkpoint));
-    MX_TRY(name_make(v, bytes != NULL ? "" : path));
+    MX_TRY(name_build(v, bytes != NULL ? "" : path));
     MX_TRY(voice_fill(v, &o));
     *out = v;
     v = NULL;
@@ -202,18 +202,18 @@ int mx_voice_open_memory(const void *bytes, size_t count, const struct mx_voice_
 void mx_voice_close(struct mx_voice *v)
 {
     if (v == NULL) return;
-    if (v->place.stream != NULL) (void)mx_stream_sync(v->place.stream); /* something may be under way */
+    if (v->runtime.stream != NULL) (void)mx_stream_sync(v->runtime.stream); /* something may be under way */
     const size_t speakers = v->checkpoint != NULL ? mx_checkpoint_state(v->checkpoint)->speaker_count : 0;
     for (size_t i = 0; v->kept != NULL && i < (speakers > 0 ? speakers : 1); i++) mx_free(v->kept[i].vector);
     mx_free(v->kept);
     mx_free(v->languages);
     mx_free(v->name);
-    mx_place_vocoder_close(&v->vocoder);
+    mx_runtime_vocoder_close(&v->vocoder);
     mx_buffer_release(v->weights);
     mx_parameters_destroy(v->table);
     mx_vocabulary_destroy(v->vocabulary);
     mx_checkpoint_close(v->checkpoint);
-    mx_place_close(&v->place);
+    mx_runtime_close(&v->runtime);
     if (v->locking) pthread_mutex_destroy(&v->lock);
     mx_free(v);
 }
@@ -286,7 +286,7 @@ struct mx_model_capacity mx_voice_room(int32_t pieces)
 int mx_voice_model_create(struct mx_voice *v, struct mx_stream *stream, const struct mx_model_capacity *room,
                           struct mx_model **out)
 {
-    return mx_model_create(v->place.device, stream, &mx_checkpoint_state(v->checkpoint)->model, room, MX_MODEL_SPEAK,
+    return mx_model_create(v->runtime.device, stream, &mx_checkpoint_state(v->checkpoint)->model, room, MX_MODEL_SPEAK,
                            out);
 }
 
@@ -294,7 +294,7 @@ int mx_voice_engine_create(struct mx_voice *v, const struct mx_model_capacity *r
                            struct mx_speak **out)
 {
     int rc = 0;
-    struct mx_speak_voice parts = {.device = v->place.device,
+    struct mx_speak_voice parts = {.device = v->runtime.device,
                                    .recipe = mx_voice_recipe(v),
                                    .owned = true,
                                    .parameters = mx_slice_at(v->weights, 0),
@@ -302,7 +302,7 @@ int mx_voice_engine_create(struct mx_voice *v, const struct mx_model_capacity *r
                                    .normaliser = mx_checkpoint_state(v->checkpoint)->normaliser,
                                    .reference_frames = MX_VOICE_REFERENCE_FRAMES};
     *out = NULL;
-    MX_TRY(mx_stream_create(v->place.device, "speak", &parts.stream));
+    MX_TRY(mx_stream_create(v->runtime.device, "speak", &parts.stream));
     MX_TRY(mx_voice_model_create(v, parts.stream, room, &parts.model));
     MX_TRY(mx_speak_create(&parts, sound, out));
 out:

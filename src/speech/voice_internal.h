@@ -17,7 +17,7 @@
 #include "checkpoint/checkpoint.h"
 #include "model/model.h"
 #include "myxtts/voice.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 #include "speech/speak.h"
 #include "text/vocabulary.h"
 
@@ -28,12 +28,12 @@ struct mx_voice_kept {
 };
 
 struct mx_voice {
-    struct mx_place place;
+    struct mx_runtime runtime;
     struct mx_checkpoint *checkpoint;
     struct mx_vocabulary *vocabulary;
     struct mx_parameters *table; /* of the acoustic network */
     struct mx_buffer *weights;   /* the averaged weights of the acoustic network, on the device */
-    struct mx_place_vocoder vocoder;
+    struct mx_runtime_vocoder vocoder;
     int rounds, projections; /* as in struct mx_speak_sound */
     char *name;
     const char **languages; /* codes, by their number in the vocabulary */
@@ -50,7 +50,7 @@ const struct mx_recipe *mx_voice_recipe(const struct mx_voice *voice);
 
 /* Copies a struct of a caller, which begins with its size_t size, over the defaults in `own`; given NULL: they stay.
  * MX_ERR_ARGUMENT for a size that cannot be, MX_ERR_UNSUPPORTED for unknown members that are not 0. */
-int mx_voice_options_take(void *own, size_t own_size, const void *given, const char *name);
+int mx_voice_options_copy(void *own, size_t own_size, const void *given, const char *name);
 
 /* The room of an engine that speaks up to `pieces` pieces at once. A single piece may have up to 1,200 tokens and 4,800
  * frames. What a call costs depends on what is spoken, not on the room. */

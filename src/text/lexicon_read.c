@@ -132,7 +132,7 @@ out:
 }
 
 /* Code points as the cleaner sees them, in the arena. */
-static int points_take(const struct reader *r, struct stretch words, const uint32_t **out, size_t *count)
+static int points_copy(const struct reader *r, struct stretch words, const uint32_t **out, size_t *count)
 {
     struct mx_text_points points = {0};
     struct mx_text_report report = {0};
@@ -152,7 +152,7 @@ out:
     return rc;
 }
 
-static int room_make(const struct reader *r)
+static int room_reserve(const struct reader *r)
 {
     struct mx_lexicon *const l = r->lexicon;
     if (l->count >= MX_LEXICON_MOST)
@@ -181,8 +181,8 @@ static int entry_read(const struct reader *r, struct stretch word, struct stretc
         return refuse(r, end, "write WORD = WORDS, or WORD = /SOUNDS/", "there is no word before '='");
     if (value.length == 0)
         return refuse(r, value.text, "write WORD = WORDS, or WORD = /SOUNDS/", "there is nothing after '='");
-    MX_TRY(room_make(r));
-    MX_TRY(points_take(r, word, &key.points, &key.length));
+    MX_TRY(room_reserve(r));
+    MX_TRY(points_copy(r, word, &key.points, &key.length));
     if (!has_word(key.points, key.length))
         MX_TRY(refuse(r, word.text, "a word has letters or digits", "this is no word"));
     for (size_t i = 0; i < key.length; i++) key.exact |= mx_text_is_upper(key.points[i]);
@@ -191,7 +191,7 @@ static int entry_read(const struct reader *r, struct stretch word, struct stretc
         entry.written = mx_arena_strndup(&l->arena, value.text + 1, value.length - 2);
         if (entry.written == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     } else {
-        MX_TRY(points_take(r, value, &key.words, &key.word_count));
+        MX_TRY(points_copy(r, value, &key.words, &key.word_count));
         if (!has_word(key.words, key.word_count))
             MX_TRY(refuse(r, value.text, "give letters or digits", "there is nothing to be said here"));
         entry.words = mx_arena_strndup(&l->arena, value.text, value.length);

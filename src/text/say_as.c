@@ -34,7 +34,7 @@ static int digit_at(const struct reader *r, size_t at, size_t *bytes)
 }
 
 /* The words of one character: its name, or what the cleaner says. */
-static int character_say(struct reader *r, uint32_t point, const char *utf8, size_t bytes)
+static int character_verbalise(struct reader *r, uint32_t point, const char *utf8, size_t bytes)
 {
     char *words;
     const bool upper = point >= 'A' && point <= 'Z';
@@ -46,7 +46,7 @@ static int character_say(struct reader *r, uint32_t point, const char *utf8, siz
 }
 
 /* Characters by their names; between words a comma. With `digits` only the digits, and the rest as it is. */
-static int characters_say(struct reader *r, bool digits)
+static int characters_verbalise(struct reader *r, bool digits)
 {
     bool group = false;
     int rc = 0;
@@ -61,7 +61,7 @@ static int characters_say(struct reader *r, bool digits)
         } else {
             if (group) MX_TRY(mx_string_append(&r->out, ","));
             group = false;
-            MX_TRY(character_say(r, point, r->text + at, bytes));
+            MX_TRY(character_verbalise(r, point, r->text + at, bytes));
             if (digits) MX_TRY(mx_string_append(&r->out, " "));
         }
         at += bytes;
@@ -70,7 +70,7 @@ out:
     return rc < 0 ? rc : 1;
 }
 
-static int telephone_say(struct reader *r)
+static int telephone_verbalise(struct reader *r)
 {
     bool group = false;
     size_t digits = 0;
@@ -83,7 +83,7 @@ static int telephone_say(struct reader *r)
         if (digit >= 0 || point == '+' || mx_text_is_letter(point)) {
             if (group) MX_TRY(mx_string_append(&r->out, ","));
             group = false;
-            MX_TRY(character_say(r, point, r->text + at, bytes));
+            MX_TRY(character_verbalise(r, point, r->text + at, bytes));
             digits += digit >= 0;
         } else {
             group = r->out.length > 0;
@@ -126,7 +126,7 @@ static size_t number_read(const struct reader *r, char *sign, char whole[MX_NUME
 
 /* With commas between groups, which no year has. Other languages leave numbers to espeak-ng, for which a comma may be a
  * decimal sign. */
-static int cardinal_say(struct reader *r)
+static int cardinal_verbalise(struct reader *r)
 {
     char sign, whole[MX_NUMERAL_DIGITS + 1], fraction[MX_NUMERAL_DIGITS + 1];
     const size_t count = number_read(r, &sign, whole, fraction);
@@ -141,7 +141,7 @@ out:
     return rc < 0 ? rc : 1;
 }
 
-static int ordinal_say(struct reader *r)
+static int ordinal_verbalise(struct reader *r)
 {
     char sign, whole[MX_NUMERAL_DIGITS + 1], fraction[MX_NUMERAL_DIGITS + 1];
     const size_t count = number_read(r, &sign, whole, fraction);
@@ -156,7 +156,7 @@ static int ordinal_say(struct reader *r)
 }
 
 /* Three numbers in the order of the format become year-month-day, which the cleaners read as a date. */
-static int date_say(struct reader *r)
+static int date_verbalise(struct reader *r)
 {
     static const char *const orders[] = {"mdy", "dmy", "ymd", "ydm"};
     unsigned numbers[3] = {0};
@@ -192,7 +192,7 @@ static int date_say(struct reader *r)
 }
 
 /* A dot, an h or a colon between two digits separates hours and minutes. */
-static int time_say(struct reader *r)
+static int time_verbalise(struct reader *r)
 {
     int rc = 0;
     for (size_t at = 0; at < r->length; at++) {
@@ -205,23 +205,23 @@ out:
     return rc < 0 ? rc : 1;
 }
 
-static int text_say(struct reader *r)
+static int text_verbalise(struct reader *r)
 {
     const int rc = mx_string_append(&r->out, "%.*s", (int)r->length, r->text);
     return rc < 0 ? rc : 1;
 }
 
-static int kind_say(struct reader *r, const char *kind)
+static int kind_verbalise(struct reader *r, const char *kind)
 {
     if (!strcmp(kind, "characters") || !strcmp(kind, "spell-out") || !strcmp(kind, "verbatim"))
-        return characters_say(r, false);
-    if (!strcmp(kind, "digits")) return characters_say(r, true);
-    if (!strcmp(kind, "cardinal") || !strcmp(kind, "number")) return cardinal_say(r);
-    if (!strcmp(kind, "ordinal")) return ordinal_say(r);
-    if (!strcmp(kind, "date")) return date_say(r);
-    if (!strcmp(kind, "time")) return time_say(r);
-    if (!strcmp(kind, "telephone")) return telephone_say(r);
-    if (!strcmp(kind, "fraction") || !strcmp(kind, "unit") || !strcmp(kind, "currency")) return text_say(r);
+        return characters_verbalise(r, false);
+    if (!strcmp(kind, "digits")) return characters_verbalise(r, true);
+    if (!strcmp(kind, "cardinal") || !strcmp(kind, "number")) return cardinal_verbalise(r);
+    if (!strcmp(kind, "ordinal")) return ordinal_verbalise(r);
+    if (!strcmp(kind, "date")) return date_verbalise(r);
+    if (!strcmp(kind, "time")) return time_verbalise(r);
+    if (!strcmp(kind, "telephone")) return telephone_verbalise(r);
+    if (!strcmp(kind, "fraction") || !strcmp(kind, "unit") || !strcmp(kind, "currency")) return text_verbalise(r);
     return 0;
 }
 
@@ -235,7 +235,7 @@ int mx_text_say_as(enum mx_language_id language, const char *kind, const char *f
     r.text = text;
     r.length = length;
     mx_arena_init(&r.scratch, 0);
-    int rc = kind_say(&r, kind);
+    int rc = kind_verbalise(&r, kind);
     if (rc > 0) {
         const char *const said = r.out.length > 0 ? r.out.data : "";
         *out = mx_arena_strdup(arena, said + (said[0] == ' '));

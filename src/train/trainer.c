@@ -67,7 +67,7 @@ int mx_trainer_create(const struct mx_trainer_options *options, struct mx_traine
     t->options = *options;
     MX_TRY(mx_trainer_options_check(options));
     MX_TRY(mx_trainer_shape_open(options, &t->shape));
-    const struct mx_batch_options batch = mx_trainer_batch_options(options, &t->shape);
+    const struct mx_batch_builder_options batch = mx_trainer_batch_options(options, &t->shape);
     const struct mx_feed_options feed = mx_trainer_feed_options(options, &t->shape);
     for (int part = 0; part < MX_PARTS; part++) MX_TRY(part_create(t, (enum mx_part)part));
     MX_TRY(ready_create(t));

@@ -41,8 +41,8 @@ void mx_trainer_shape_close(struct mx_trainer_shape *shape);
 struct mx_device *mx_trainer_data_device(const struct mx_trainer_options *options); /* even if it is the only device */
 struct mx_feed_options mx_trainer_feed_options(const struct mx_trainer_options *options,
                                                const struct mx_trainer_shape *shape);
-struct mx_batch_options mx_trainer_batch_options(const struct mx_trainer_options *options,
-                                                 const struct mx_trainer_shape *shape); /* for evaluations */
+struct mx_batch_builder_options mx_trainer_batch_options(const struct mx_trainer_options *options,
+                                                         const struct mx_trainer_shape *shape); /* for evaluations */
 bool mx_trainer_evaluates(const struct mx_trainer_options *options, const struct mx_trainer_shape *shape);
 /* The replicas of a part. They use the shape, which must stay where it is. Returns their number (0: there is no such
  * part) or a negative code. */

@@ -235,17 +235,17 @@ struct mx_feed_options mx_trainer_feed_options(const struct mx_trainer_options *
 }
 
 /* Of evaluations, which make their batches where the model is. */
-struct mx_batch_options mx_trainer_batch_options(const struct mx_trainer_options *o,
-                                                 const struct mx_trainer_shape *shape)
+struct mx_batch_builder_options mx_trainer_batch_options(const struct mx_trainer_options *o,
+                                                         const struct mx_trainer_shape *shape)
 {
     struct mx_segment_options segments = shape->segments;
     segments.augment = 0;
-    return (struct mx_batch_options){.capacity = shape->capacity,
-                                     .normaliser = o->normaliser,
-                                     .features = shape->features,
-                                     .segments = segments,
-                                     .own = true,
-                                     .owner = "evaluation"};
+    return (struct mx_batch_builder_options){.capacity = shape->capacity,
+                                             .normaliser = o->normaliser,
+                                             .features = shape->features,
+                                             .segments = segments,
+                                             .own = true,
+                                             .owner = "evaluation"};
 }
 
 bool mx_trainer_evaluates(const struct mx_trainer_options *o, const struct mx_trainer_shape *shape)
@@ -381,7 +381,7 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
     struct parts_memory parts;
     const struct mx_replica_memory_plan *const v = &parts.vocoder;
     const struct mx_feed_options how = mx_trainer_feed_options(o, shape);
-    const struct mx_batch_options batch = mx_trainer_batch_options(o, shape);
+    const struct mx_batch_builder_options batch = mx_trainer_batch_options(o, shape);
     const bool evaluation = mx_trainer_evaluates(o, shape);
     MX_TRY(parts_measure(o, shape, &parts));
     mx_feed_memory_plan(&how, &feed);

@@ -82,7 +82,7 @@ struct eval {
 
 static void eval_close(struct eval *e)
 {
-    if (e->voice != NULL) (void)mx_stream_sync(e->voice->place.stream); /* something may be under way */
+    if (e->voice != NULL) (void)mx_stream_sync(e->voice->runtime.stream); /* something may be under way */
     mx_listener_destroy(e->listener);
     mx_buffer_release(e->vector);
     mx_extract_destroy(e->extract);
@@ -198,10 +198,10 @@ static int sound_open(struct eval *e, const struct values *values, int32_t frame
     how.predicted = true;
     how.frames_max = frames;
     how.utterances_max = 1;
-    MX_TRY(mx_sound_create(v->place.device, v->place.stream, &how, &e->sound));
+    MX_TRY(mx_sound_create(v->runtime.device, v->runtime.stream, &how, &e->sound));
     const struct mx_extract_options heard = {
         .recipe = recipe, .samples_max = (int64_t)frames * recipe->hop, .utterances_max = 1, .no_pitch = true};
-    MX_TRY(mx_extract_create(v->place.device, &heard, &e->extract));
+    MX_TRY(mx_extract_create(v->runtime.device, &heard, &e->extract));
     MX_TRY(mx_extract_normalise(e->extract, n->mel_mean, n->mel_deviation));
 out:
     return rc;
@@ -215,10 +215,10 @@ static int mel_resynthesize(void *context, struct mx_slice mel, int32_t frames, 
     const int32_t offsets[] = {0, frames};
     struct mx_sound_audio sound;
     struct mx_extract_features features;
-    MX_TRY(mx_sound_compute(e->sound, e->voice->place.stream, mel, offsets, 1, &sound));
+    MX_TRY(mx_sound_compute(e->sound, e->voice->runtime.stream, mel, offsets, 1, &sound));
     const struct mx_extract_batch batch = {.audio = sound.audio, .offsets = sound.offsets, .count = 1};
-    MX_TRY(mx_extract_submit(e->extract, e->voice->place.stream, &batch, &features));
-    MX_TRY(mx_extract_read(e->extract, e->voice->place.stream, heard, NULL, NULL));
+    MX_TRY(mx_extract_submit(e->extract, e->voice->runtime.stream, &batch, &features));
+    MX_TRY(mx_extract_read(e->extract, e->voice->runtime.stream, heard, NULL, NULL));
 out:
     return rc;
 }
@@ -236,24 +236,24 @@ static int listener_open(struct eval *e, const struct values *values)
                                                 .reference_seconds = e->settings.data.reference_seconds};
     MX_TRY(mx_batch_source_create(&how, &e->source));
     MX_TRY(mx_batch_source_capacity(e->source, e->list, e->count, 1, 0, &one));
-    const struct mx_batch_options batch = {.capacity = one,
-                                           .normaliser = state->normaliser,
-                                           .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES,
-                                           .own = true};
+    const struct mx_batch_builder_options batch = {.capacity = one,
+                                                   .normaliser = state->normaliser,
+                                                   .features = mx_dataset_kind(e->dataset) == MX_PACKED_FEATURES,
+                                                   .own = true};
     struct mx_model_capacity room = one.model;
     room.frames = room.longest_frames = FRAMES_FACTOR * one.model.longest_frames;
-    MX_TRY(mx_voice_model_create(e->voice, e->voice->place.stream, &room, &e->model));
+    MX_TRY(mx_voice_model_create(e->voice, e->voice->runtime.stream, &room, &e->model));
     MX_TRY(mx_dataset_reader_create(e->dataset, &e->reader));
-    MX_TRY(mx_host_batch_create(e->source, e->voice->place.device, &one, &e->host));
-    MX_TRY(mx_batch_builder_create(e->voice->place.device, e->voice->place.stream, &batch, &e->batch));
+    MX_TRY(mx_host_batch_create(e->source, e->voice->runtime.device, &one, &e->host));
+    MX_TRY(mx_batch_builder_create(e->voice->runtime.device, e->voice->runtime.stream, &batch, &e->batch));
     if (!mx_checkpoint_listens(e->voice->checkpoint))
-        MX_TRY(mx_buffer_create(e->voice->place.device, "eval", (size_t)state->model.size.width * sizeof(float),
+        MX_TRY(mx_buffer_create(e->voice->runtime.device, "eval", (size_t)state->model.size.width * sizeof(float),
                                 &e->vector));
     const struct mx_listener_options parts = {.source = e->source,
                                               .reader = e->reader,
                                               .host = e->host,
                                               .batch = e->batch,
-                                              .stream = e->voice->place.stream,
+                                              .stream = e->voice->runtime.stream,
                                               .model = e->model,
                                               .weights = mx_slice_at(e->voice->weights, 0),
                                               .voice = mx_slice_at(e->vector, 0),
@@ -275,7 +275,7 @@ static int vector_set(struct eval *e, uint32_t utterance)
     int rc = 0;
     MX_TRY(mx_voice_vector(e->voice, name, &vector));
     if (vector == NULL) MX_TRY(mx_checkpoint_listens_check(e->voice->checkpoint, "an evaluation"));
-    MX_TRY(mx_copy_upload(e->voice->place.stream, mx_slice_at(e->vector, 0), vector,
+    MX_TRY(mx_copy_upload(e->voice->runtime.stream, mx_slice_at(e->vector, 0), vector,
                           (size_t)state->model.size.width * sizeof *vector));
 out:
     return rc;

@@ -60,9 +60,9 @@ static uint64_t key_of(const struct mx_manifest *manifest, const struct mx_utter
 }
 
 static void __attribute__((format(printf, 3, 4)))
-option_add(struct mx_pack_spec *plan, const char *name, const char *fmt, ...)
+option_add(struct mx_pack_spec *spec, const char *name, const char *fmt, ...)
 {
-    struct mx_pack_spec_option *const option = &plan->options[plan->option_count++];
+    struct mx_pack_spec_option *const option = &spec->options[spec->option_count++];
     va_list list;
     va_start(list, fmt);
     option->name = name;
@@ -70,75 +70,75 @@ option_add(struct mx_pack_spec *plan, const char *name, const char *fmt, ...)
     va_end(list);
 }
 
-static void option_number(struct mx_pack_spec *plan, const char *name, double value)
+static void option_number(struct mx_pack_spec *spec, const char *name, double value)
 {
     char text[MX_STRING_DOUBLE_BYTES];
     double back = 0;
     snprintf(text, sizeof text, "%g", value); /* as people write it, where that says all */
     if (mx_string_parse_double(text, &back) != MX_STRING_NUMBER || back != value) mx_string_from_double(value, text);
-    option_add(plan, name, "%s", text);
+    option_add(spec, name, "%s", text);
 }
 
-static int options_fill(struct mx_pack_spec *plan)
+static int options_fill(struct mx_pack_spec *spec)
 {
     int rc = 0;
     char *json = NULL;
-    const struct mx_row_options *const row = &plan->row;
+    const struct mx_row_options *const row = &spec->row;
     const struct mx_audio_options *const audio = &row->audio;
     const bool detect = row->language == MX_ROW_LANGUAGE_DETECT;
-    option_add(plan, "kind", "%s", plan->stage == NULL ? "audio" : "features");
-    option_add(plan, "recipe", "%s", plan->stage == NULL ? "none" : plan->stage->recipe);
-    option_add(plan, "recipe_hash", "%s", plan->stage == NULL ? "none" : plan->stage->recipe_hash);
-    option_add(plan, "rate", "%d", audio->rate);
-    option_add(plan, "audio_version", "%d", MX_AUDIO_VERSION);
-    option_number(plan, "seconds_min", audio->seconds_min);
-    option_number(plan, "seconds_max", audio->seconds_max);
-    option_number(plan, "trim_db", audio->trim_db);
-    option_number(plan, "margin_seconds", audio->margin_seconds);
-    option_number(plan, "level_db", audio->level_db);
-    option_number(plan, "peak_db", audio->peak_db);
-    option_number(plan, "silent_db", audio->silent_db);
-    option_number(plan, "clipped_share", audio->clipped_share);
-    option_add(plan, "tokens", "%s", mx_tokens_mode_name(row->tokens));
+    option_add(spec, "kind", "%s", spec->stage == NULL ? "audio" : "features");
+    option_add(spec, "recipe", "%s", spec->stage == NULL ? "none" : spec->stage->recipe);
+    option_add(spec, "recipe_hash", "%s", spec->stage == NULL ? "none" : spec->stage->recipe_hash);
+    option_add(spec, "rate", "%d", audio->rate);
+    option_add(spec, "audio_version", "%d", MX_AUDIO_VERSION);
+    option_number(spec, "seconds_min", audio->seconds_min);
+    option_number(spec, "seconds_max", audio->seconds_max);
+    option_number(spec, "trim_db", audio->trim_db);
+    option_number(spec, "margin_seconds", audio->margin_seconds);
+    option_number(spec, "level_db", audio->level_db);
+    option_number(spec, "peak_db", audio->peak_db);
+    option_number(spec, "silent_db", audio->silent_db);
+    option_number(spec, "clipped_share", audio->clipped_share);
+    option_add(spec, "tokens", "%s", mx_tokens_mode_name(row->tokens));
     const struct mx_reading reading = mx_row_reading(row);
-    option_add(plan, "cleaner_version", "%d", reading.cleaner);
+    option_add(spec, "cleaner_version", "%d", reading.cleaner);
     if (mx_lexicon_count(reading.lexicon) > 0)
-        option_add(plan, LEXICON, "%016" PRIx64, mx_lexicon_hash(reading.lexicon));
-    option_add(plan, "language", "%s", detect ? "detected" : mx_language_get((enum mx_language_id)row->language)->code);
-    option_add(plan, "rate_version", "%d", MX_RATE_VERSION);
-    if (row->sounds) option_add(plan, "texts", "none");
+        option_add(spec, LEXICON, "%016" PRIx64, mx_lexicon_hash(reading.lexicon));
+    option_add(spec, "language", "%s", detect ? "detected" : mx_language_get((enum mx_language_id)row->language)->code);
+    option_add(spec, "rate_version", "%d", MX_RATE_VERSION);
+    if (row->sounds) option_add(spec, "texts", "none");
     if (row->vocabulary == NULL) {
-        option_add(plan, VOCABULARY, OWN);
+        option_add(spec, VOCABULARY, OWN);
     } else {
         MX_TRY(mx_vocabulary_write(row->vocabulary, &json));
-        option_add(plan, VOCABULARY, GIVEN, mx_packed_hash(json, strlen(json)));
+        option_add(spec, VOCABULARY, GIVEN, mx_packed_hash(json, strlen(json)));
     }
 out:
     mx_free(json);
     return rc;
 }
 
-static int options_hash(const struct mx_pack_spec *plan, uint64_t *out)
+static int options_hash(const struct mx_pack_spec *spec, uint64_t *out)
 {
     struct mx_string text = {0};
-    for (uint32_t i = 0; i < plan->option_count; i++)
-        mx_string_append(&text, "%s=%s\n", plan->options[i].name, plan->options[i].value);
+    for (uint32_t i = 0; i < spec->option_count; i++)
+        mx_string_append(&text, "%s=%s\n", spec->options[i].name, spec->options[i].value);
     const int rc = text.failure;
     if (rc == 0) *out = mx_packed_hash(text.data, text.length);
     mx_string_release(&text);
     return rc;
 }
 
-uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *plan)
+uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *spec)
 {
     static const char *const names[] = {
         "kind",    "recipe", "recipe_hash",     "rate",     "audio_version", "trim_db", "margin_seconds", "level_db",
         "peak_db", "tokens", "cleaner_version", "language", LEXICON};
     uint64_t hash = 1;
-    for (uint32_t i = 0; i < plan->option_count; i++)
+    for (uint32_t i = 0; i < spec->option_count; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (strcmp(plan->options[i].name, names[k]) == 0)
-                hash = XXH3_64bits_withSeed(plan->options[i].value, strlen(plan->options[i].value), hash);
+            if (strcmp(spec->options[i].name, names[k]) == 0)
+                hash = XXH3_64bits_withSeed(spec->options[i].value, strlen(spec->options[i].value), hash);
     return hash;
 }
 
@@ -148,48 +148,48 @@ int mx_pack_spec_create(const struct mx_manifest *manifest, const struct mx_row_
     int rc = 0;
     uint64_t hash = 0;
     XXH3_state_t *state = NULL;
-    struct mx_pack_spec *plan = mx_alloc(1, sizeof *plan);
+    struct mx_pack_spec *spec = mx_alloc(1, sizeof *spec);
     *out = NULL;
-    if (plan == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    plan->manifest = manifest;
-    plan->row = *options;
-    plan->stage = stage;
-    plan->keys = mx_alloc(manifest->utterance_count, sizeof *plan->keys);
+    if (spec == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    spec->manifest = manifest;
+    spec->row = *options;
+    spec->stage = stage;
+    spec->keys = mx_alloc(manifest->utterance_count, sizeof *spec->keys);
     state = XXH3_createState();
-    if (plan->keys == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    if (spec->keys == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     if (state == NULL) MX_TRY(mx_alloc_failed("the keys of rows"));
     for (uint32_t row = 0; row < manifest->utterance_count; row++)
-        plan->keys[row] = key_of(manifest, &manifest->utterances[row], state);
-    MX_TRY(options_fill(plan));
-    MX_TRY(options_hash(plan, &hash));
-    plan->packed = (struct mx_packed_plan){
+        spec->keys[row] = key_of(manifest, &manifest->utterances[row], state);
+    MX_TRY(options_fill(spec));
+    MX_TRY(options_hash(spec, &hash));
+    spec->packed = (struct mx_packed_plan){
         .kind = stage == NULL ? MX_PACKED_AUDIO : MX_PACKED_FEATURES,
         .tensors = stage == NULL ? NULL : stage->tensors,
         .tensor_count = stage == NULL ? 0 : stage->tensor_count,
         .record_count = manifest->utterance_count,
-        .keys = plan->keys,
+        .keys = spec->keys,
         .options_hash = hash,
-        .source_hash = mx_packed_hash(plan->keys, manifest->utterance_count * sizeof *plan->keys),
+        .source_hash = mx_packed_hash(spec->keys, manifest->utterance_count * sizeof *spec->keys),
     };
-    *out = plan;
-    plan = NULL;
+    *out = spec;
+    spec = NULL;
 out:
     XXH3_freeState(state);
-    mx_pack_spec_destroy(plan);
+    mx_pack_spec_destroy(spec);
     return rc;
 }
 
-void mx_pack_spec_destroy(struct mx_pack_spec *plan)
+void mx_pack_spec_destroy(struct mx_pack_spec *spec)
 {
-    if (plan == NULL) return;
-    for (int i = 0; i < plan->arena_count; i++) mx_arena_release(&plan->arenas[i]);
-    mx_free(plan->arenas);
-    mx_free(plan->texts);
-    mx_free(plan->keys);
-    mx_free(plan->metadata);
-    mx_free(plan->other_metadata);
-    mx_vocabulary_destroy(plan->vocabulary);
-    mx_free(plan);
+    if (spec == NULL) return;
+    for (int i = 0; i < spec->arena_count; i++) mx_arena_release(&spec->arenas[i]);
+    mx_free(spec->arenas);
+    mx_free(spec->texts);
+    mx_free(spec->keys);
+    mx_free(spec->metadata);
+    mx_free(spec->other_metadata);
+    mx_vocabulary_destroy(spec->vocabulary);
+    mx_free(spec);
 }
 
 /* ---- metadata ---- */
@@ -216,26 +216,26 @@ static bool manifest_describe(cJSON *root, const struct mx_manifest *manifest)
 }
 
 /* As JSON text. */
-static int metadata_write(const struct mx_pack_spec *plan, char **out)
+static int metadata_write(const struct mx_pack_spec *spec, char **out)
 {
     int rc = 0;
     char *json = NULL, *text = NULL;
     cJSON *vocabulary = NULL;
-    const struct mx_manifest *const manifest = plan->manifest;
+    const struct mx_manifest *const manifest = spec->manifest;
     cJSON *const root = cJSON_CreateObject();
-    MX_TRY(mx_vocabulary_write(plan->vocabulary, &json));
+    MX_TRY(mx_vocabulary_write(spec->vocabulary, &json));
     MX_TRY(mx_cjson_parse(json, strlen(json), NULL, &vocabulary));
     bool whole = cJSON_AddStringToObject(root, "format", "myxtts-packed") != NULL;
     cJSON *const options = cJSON_AddObjectToObject(root, "options");
-    for (uint32_t i = 0; whole && i < plan->option_count; i++)
-        whole = cJSON_AddStringToObject(options, plan->options[i].name, plan->options[i].value) != NULL;
+    for (uint32_t i = 0; whole && i < spec->option_count; i++)
+        whole = cJSON_AddStringToObject(options, spec->options[i].name, spec->options[i].value) != NULL;
     cJSON *const speakers = cJSON_AddArrayToObject(root, "speakers");
     for (uint32_t i = 0; whole && i < manifest->speaker_count; i++)
         whole = cJSON_AddItemToArray(speakers, cJSON_CreateString(manifest->speakers[i]));
     whole = whole && manifest_describe(root, manifest);
     whole =
         whole && cJSON_AddStringToObject(root, "validation", manifest->source_count > 1 ? "listed" : "seeded") != NULL;
-    const double rate[] = {plan->row.rate.least, plan->row.rate.most};
+    const double rate[] = {spec->row.rate.least, spec->row.rate.most};
     whole = whole && cJSON_AddItemToObject(root, "speaking_rate", cJSON_CreateDoubleArray(rate, 2));
     if (whole && cJSON_AddItemToObject(root, "vocabulary", vocabulary))
         vocabulary = NULL;
@@ -255,26 +255,26 @@ out:
 
 /* A run that goes on gives the vocabulary that it had made of the corpus itself: the rows are the same with it, so a
  * journal that the run began without it is gone on with. */
-static int own_describe(struct mx_pack_spec *plan)
+static int own_describe(struct mx_pack_spec *spec)
 {
     int rc = 0;
-    struct mx_pack_spec own = *plan; /* all but the option is borrowed */
+    struct mx_pack_spec own = *spec; /* all but the option is borrowed */
     for (uint32_t i = 0; i < own.option_count; i++)
         if (strcmp(own.options[i].name, VOCABULARY) == 0)
             snprintf(own.options[i].value, sizeof own.options[i].value, OWN);
-    MX_TRY(options_hash(&own, &plan->packed.other_options_hash));
-    MX_TRY(metadata_write(&own, &plan->other_metadata));
-    plan->packed.other_metadata = plan->other_metadata;
+    MX_TRY(options_hash(&own, &spec->packed.other_options_hash));
+    MX_TRY(metadata_write(&own, &spec->other_metadata));
+    spec->packed.other_metadata = spec->other_metadata;
 out:
     return rc;
 }
 
-int mx_pack_spec_describe(struct mx_pack_spec *plan)
+int mx_pack_spec_describe(struct mx_pack_spec *spec)
 {
     int rc = 0;
-    MX_TRY(metadata_write(plan, &plan->metadata));
-    plan->packed.metadata = plan->metadata;
-    if (plan->row.vocabulary != NULL) MX_TRY(own_describe(plan));
+    MX_TRY(metadata_write(spec, &spec->metadata));
+    spec->packed.metadata = spec->metadata;
+    if (spec->row.vocabulary != NULL) MX_TRY(own_describe(spec));
 out:
     return rc;
 }
@@ -316,17 +316,17 @@ static bool own_is_given(const struct mx_packed_file *packed, const struct mx_pa
     return same;
 }
 
-static void options_compare(const struct mx_pack_spec *plan, const struct mx_packed_file *packed,
+static void options_compare(const struct mx_pack_spec *spec, const struct mx_packed_file *packed,
                             struct changes *changes)
 {
     size_t bytes = 0;
     const char *const metadata = mx_packed_metadata(packed, &bytes);
-    if (mx_packed_header(packed)->options_hash == plan->packed.options_hash) return;
+    if (mx_packed_header(packed)->options_hash == spec->packed.options_hash) return;
     int different = 0;
     cJSON *const root = cJSON_ParseWithLength(metadata, bytes);
     const cJSON *const options = cJSON_GetObjectItemCaseSensitive(root, "options");
-    for (uint32_t i = 0; i < plan->option_count; i++) {
-        const struct mx_pack_spec_option *const option = &plan->options[i];
+    for (uint32_t i = 0; i < spec->option_count; i++) {
+        const struct mx_pack_spec_option *const option = &spec->options[i];
         const cJSON *const found = cJSON_GetObjectItemCaseSensitive(options, option->name);
         const char *const value = cJSON_IsString(found) ? found->valuestring : "missing";
         if (strcmp(value, option->value) == 0) continue;
@@ -334,7 +334,7 @@ static void options_compare(const struct mx_pack_spec *plan, const struct mx_pac
         if (!own_is_given(packed, option, value))
             change_add(changes, "%s was %.72s and is %s", option->name, value, option->value);
     }
-    if (mx_lexicon_count(mx_row_reading(&plan->row).lexicon) == 0 && cJSON_HasObjectItem(options, LEXICON)) {
+    if (mx_lexicon_count(mx_row_reading(&spec->row).lexicon) == 0 && cJSON_HasObjectItem(options, LEXICON)) {
         different++;
         change_add(changes, "it was made with a lexicon and there is none now");
     }
@@ -342,12 +342,12 @@ static void options_compare(const struct mx_pack_spec *plan, const struct mx_pac
     if (different == 0) change_add(changes, "it was made with other options");
 }
 
-static void row_compare(const struct mx_pack_spec *plan, const struct mx_packed_file *packed, uint32_t row,
+static void row_compare(const struct mx_pack_spec *spec, const struct mx_packed_file *packed, uint32_t row,
                         struct changes *changes)
 {
     char id[96];
     const struct mx_packed_record *const record = mx_packed_record(packed, row);
-    const struct mx_utterance *const utterance = &plan->manifest->utterances[row];
+    const struct mx_utterance *const utterance = &spec->manifest->utterances[row];
     mx_string_quote(id, sizeof id, utterance->id);
     if (record->source_bytes != utterance->audio_bytes)
         change_add(changes, "the recording of %s has %" PRIu64 " bytes and had %" PRIu64, id, utterance->audio_bytes,
@@ -358,17 +358,17 @@ static void row_compare(const struct mx_pack_spec *plan, const struct mx_packed_
         change_add(changes, "the text, the speaker or the path of %s is another one", id);
 }
 
-int mx_pack_spec_compare(const struct mx_pack_spec *plan, const struct mx_packed_file *packed,
+int mx_pack_spec_compare(const struct mx_pack_spec *spec, const struct mx_packed_file *packed,
                          struct mx_string *changes)
 {
     struct changes found = {.text = changes};
     const struct mx_packed_header *const header = mx_packed_header(packed);
-    const struct mx_manifest *const manifest = plan->manifest;
-    options_compare(plan, packed, &found);
+    const struct mx_manifest *const manifest = spec->manifest;
+    options_compare(spec, packed, &found);
     if (header->record_count != manifest->utterance_count)
         change_add(&found, "the manifest has %u rows and had %u", manifest->utterance_count, header->record_count);
     for (uint32_t row = 0; row < manifest->utterance_count && row < header->record_count; row++) {
-        if (mx_packed_record(packed, row)->key == plan->keys[row]) continue;
+        if (mx_packed_record(packed, row)->key == spec->keys[row]) continue;
         if (strcmp(mx_packed_id(packed, row), manifest->utterances[row].id) != 0) {
             char now[96], then[96];
             change_add(&found, "row %u is %s and was %s; those after it are not compared", row + 1,
@@ -376,7 +376,7 @@ int mx_pack_spec_compare(const struct mx_pack_spec *plan, const struct mx_packed
                        mx_string_quote(then, sizeof then, mx_packed_id(packed, row)));
             break;
         }
-        row_compare(plan, packed, row, &found);
+        row_compare(spec, packed, row, &found);
     }
     if (changes != NULL && found.count > CHANGES_SHOWN)
         mx_string_append(changes, "and %d more\n", found.count - CHANGES_SHOWN);

@@ -19,7 +19,7 @@
  *      "speaking_rate": [4.2, 38.1],                           plausible sounds per second, see rate.h
  *      "vocabulary": {…}}                                      text/vocabulary.h
  *
- * Memory: a plan owns everything but the manifest and the stage, which must outlive it. After mx_pack_spec_texts it
+ * Memory: a spec owns everything but the manifest and the stage, which must outlive it. After mx_pack_spec_texts it
  * does not change, and any thread may read it.
  */
 #ifndef MX_CORPUS_PACK_SPEC_H
@@ -61,30 +61,30 @@ struct mx_pack_spec;
 /* stage NULL: the audio itself is stored. This is cheap: no text and no recording is read. */
 int mx_pack_spec_create(const struct mx_manifest *manifest, const struct mx_row_options *options,
                         const struct mx_prepare_stage *stage, struct mx_pack_spec **out);
-void mx_pack_spec_destroy(struct mx_pack_spec *plan); /* NULL is fine */
+void mx_pack_spec_destroy(struct mx_pack_spec *spec); /* NULL is fine */
 
 /* The number of options and rows that differ from the packed file; 0: it is valid. Each of the first ones is described
  * by a line in `changes`, which may be NULL. */
-int mx_pack_spec_compare(const struct mx_pack_spec *plan, const struct mx_packed_file *packed,
+int mx_pack_spec_compare(const struct mx_pack_spec *spec, const struct mx_packed_file *packed,
                          struct mx_string *changes);
 
 /* A hash of the options that change what a usable row becomes, not which rows are usable. */
-uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *plan);
+uint64_t mx_pack_spec_recipe_hash(const struct mx_pack_spec *spec);
 
 /* With row options for `sounds` no text is read: each becomes the tokens BOS EOS in a vocabulary without symbols, and any
  * speaking rate will do. Otherwise:
  * Reads the texts of all rows on `workers` threads and makes the vocabulary: that of the row options, or else one of
  * all usable texts. Learns the speaking rate from them and from the headers of the recordings. The result does not
  * depend on the number of threads. */
-int mx_pack_spec_texts(struct mx_pack_spec *plan, int workers);
+int mx_pack_spec_texts(struct mx_pack_spec *spec, int workers);
 /* After mx_pack_spec_texts. */
-const struct mx_pack_spec_text *mx_pack_spec_text(const struct mx_pack_spec *plan, uint32_t row);
-const struct mx_vocabulary *mx_pack_spec_vocabulary(const struct mx_pack_spec *plan);
-const struct mx_packed_plan *mx_pack_spec_packed(const struct mx_pack_spec *plan);
+const struct mx_pack_spec_text *mx_pack_spec_text(const struct mx_pack_spec *spec, uint32_t row);
+const struct mx_vocabulary *mx_pack_spec_vocabulary(const struct mx_pack_spec *spec);
+const struct mx_packed_plan *mx_pack_spec_packed(const struct mx_pack_spec *spec);
 
 /* One worker of pass two: from a row to its record. */
 struct mx_pack_spec_worker;
-int mx_pack_spec_worker_create(const struct mx_pack_spec *plan, int number, struct mx_pack_spec_worker **out);
+int mx_pack_spec_worker_create(const struct mx_pack_spec *spec, int number, struct mx_pack_spec_worker **out);
 void mx_pack_spec_worker_destroy(struct mx_pack_spec_worker *worker); /* NULL is fine */
 /* Writes the record of row `index`, rejected or not, to the caller's buffer. `bound`: the length given by the header of
  * the recording, if already known; NULL: it is read. */

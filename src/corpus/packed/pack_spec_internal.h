@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Private to pack_spec*.c: the parts of a plan. See pack_spec.h for who owns what.
+ * Private to pack_spec*.c: the parts of a spec. See pack_spec.h for who owns what.
  */
 #ifndef MX_CORPUS_PACK_SPEC_INTERNAL_H
 #define MX_CORPUS_PACK_SPEC_INTERNAL_H
@@ -31,7 +31,7 @@ struct mx_pack_spec {
     int arena_count;
 };
 
-/* Sets metadata of the packed plan, and the other ones if the vocabulary was given; it must be there. */
-int mx_pack_spec_describe(struct mx_pack_spec *plan);
+/* Sets metadata of the packed spec, and the other ones if the vocabulary was given; it must be there. */
+int mx_pack_spec_describe(struct mx_pack_spec *spec);
 
 #endif

@@ -64,8 +64,8 @@ int mx_doctor_session_open(struct mx_doctor_session *session, const struct mx_ch
                                                .utterances_max = MX_DOCTOR_BATCH_ROWS,
                                                .owner = OWNER};
     session->width = (size_t)state->model.size.width;
-    MX_TRY(mx_stream_create(session->voice->place.device, OWNER, &session->stream));
-    MX_TRY(mx_extract_create(session->voice->place.device, &extract, &session->extract));
+    MX_TRY(mx_stream_create(session->voice->runtime.device, OWNER, &session->stream));
+    MX_TRY(mx_extract_create(session->voice->runtime.device, &extract, &session->extract));
     MX_TRY(mx_extract_normalise(session->extract, state->normaliser.mel_mean, state->normaliser.mel_deviation));
     MX_TRY(mx_align_encoder_create(session->voice, session->stream, MX_DOCTOR_TOKENS_MOST, &session->encoder));
     MX_TRY(readers_open(session, &reading, workers));

@@ -41,9 +41,9 @@ out:
 static void hearing_destroy(struct mx_doctor_hearing *h)
 {
     if (h == NULL) return;
-    if (h->place.stream != NULL) (void)mx_stream_sync(h->place.stream); /* the extractor must not be in use */
+    if (h->runtime.stream != NULL) (void)mx_stream_sync(h->runtime.stream); /* the extractor must not be in use */
     mx_extract_destroy(h->extract);
-    mx_place_close(&h->place);
+    mx_runtime_close(&h->runtime);
     mx_free(h->samples);
     mx_free(h->low);
     mx_free(h->powers);

@@ -15,7 +15,7 @@
 
 #include "doctor/sound/sound.h"
 #include "features/extract.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 
 #define MX_HEARING_RATE    MX_AUDIO_RATE_DEFAULT /* of what it listens to, whatever a voice will be trained at */
 #define MX_HEARING_WINDOW  110                   /* samples: 5 ms */
@@ -34,7 +34,7 @@ struct mx_doctor_hearing {
     double quiet_db, floor_db,
         loud_db; /* levels that a fiftieth and a tenth of the windows are below, a twentieth above */
     size_t speech_begin, speech_end; /* windows */
-    struct mx_place place;           /* opened with the extractor */
+    struct mx_runtime runtime;       /* opened with the extractor */
     struct mx_extract *extract;      /* for `extract_room` samples; NULL: none yet */
     size_t extract_room;
     float *mel; /* [frames, MX_HEARING_BANDS], natural logarithms */

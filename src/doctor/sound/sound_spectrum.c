@@ -57,7 +57,7 @@ static int extract_open(struct mx_doctor_hearing *h, int number, size_t count)
     const int cores = mx_thread_cores(NULL, 0);
     if (h->extract != NULL && count <= h->extract_room) return 0;
     snprintf(device, sizeof device, "cpu:%d", number % cores);
-    if (h->place.device == NULL) MX_TRY(mx_place_open(&h->place, device, cores, "doctor"));
+    if (h->runtime.device == NULL) MX_TRY(mx_runtime_open(&h->runtime, device, cores, "doctor"));
     mx_extract_destroy(h->extract);
     mx_free(h->mel);
     h->extract = NULL;
@@ -70,7 +70,7 @@ static int extract_open(struct mx_doctor_hearing *h, int number, size_t count)
     const int64_t frames = mx_recipe_frames_most(&recipe, options.samples_max, 1);
     h->mel = mx_alloc((size_t)frames * BANDS, sizeof *h->mel);
     if (h->mel == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    MX_TRY(mx_extract_create(h->place.device, &options, &h->extract));
+    MX_TRY(mx_extract_create(h->runtime.device, &options, &h->extract));
     h->extract_room = (size_t)options.samples_max;
 out:
     return rc;
@@ -83,8 +83,8 @@ static int bands_compute(struct mx_doctor_hearing *h, int number)
     MX_TRY(extract_open(h, number, h->count));
     const int32_t offsets[] = {0, (int32_t)h->count};
     const struct mx_extract_batch batch = {.audio = h->samples, .offsets = offsets, .count = 1};
-    MX_TRY(mx_extract_submit(h->extract, h->place.stream, &batch, &features));
-    MX_TRY(mx_extract_read(h->extract, h->place.stream, h->mel, NULL, NULL));
+    MX_TRY(mx_extract_submit(h->extract, h->runtime.stream, &batch, &features));
+    MX_TRY(mx_extract_read(h->extract, h->runtime.stream, h->mel, NULL, NULL));
     h->frames = (size_t)features.frames.rows;
 out:
     return rc;

@@ -444,7 +444,7 @@ static void on_skipped(void *context, const XML_Char *name, int is_parameter)
     stop(r, place_fail(r, MX_ERR_DATA, HINT_CHARACTER, message));
 }
 
-static void *memory_take(size_t bytes)
+static void *memory_alloc(size_t bytes)
 {
     return mx_alloc(1, bytes);
 }
@@ -500,7 +500,7 @@ out:
 
 int mx_ssml_read(struct mx_speak_script *script, const char *text, size_t length)
 {
-    const XML_Memory_Handling_Suite memory = {memory_take, memory_grow, mx_free};
+    const XML_Memory_Handling_Suite memory = {memory_alloc, memory_grow, mx_free};
     int rc = 0;
     if (length > MX_TEXT_LIMIT_BYTES)
         return MX_FAIL(MX_ERR_DATA, "divide it", "an SSML document of %zu bytes; the limit is %zu", length,

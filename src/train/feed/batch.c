@@ -19,7 +19,7 @@ struct pieces {
 };
 
 struct mx_batch_builder {
-    struct mx_batch_options options;
+    struct mx_batch_builder_options options;
     struct mx_device *device;
     struct mx_buffer *buffer; /* NULL: nothing is needed */
     struct pieces pieces;
@@ -29,28 +29,28 @@ struct mx_batch_builder {
     struct mx_device_batch *own;            /* NULL: not wanted */
 };
 
-static const char *owner_of(const struct mx_batch_options *options)
+static const char *owner_of(const struct mx_batch_builder_options *options)
 {
     return options->owner != NULL ? options->owner : "batch";
 }
 
-static const struct mx_recipe *recipe_of(const struct mx_batch_options *options)
+static const struct mx_recipe *recipe_of(const struct mx_batch_builder_options *options)
 {
     return mx_recipe_or_default(options->capacity.recipe);
 }
 
-static int64_t span_words(const struct mx_batch_options *options)
+static int64_t span_words(const struct mx_batch_builder_options *options)
 {
     return options->features ? 4 * (int64_t)options->capacity.model.sequences * options->span_max : 0;
 }
 
 /* Batches of crops have nothing for the acoustic network. */
-static bool crops_only(const struct mx_batch_options *options)
+static bool crops_only(const struct mx_batch_builder_options *options)
 {
     return options->segments.count > 0 && options->segments.crops;
 }
 
-static void pieces_place(const struct mx_batch_options *options, struct mx_layout *layout, struct pieces *p)
+static void pieces_place(const struct mx_batch_builder_options *options, struct mx_layout *layout, struct pieces *p)
 {
     const int64_t frames = options->features || crops_only(options) ? 0 : options->capacity.model.frames;
     *p = (struct pieces){.ones = mx_layout_reserve(layout, frames),
@@ -58,7 +58,7 @@ static void pieces_place(const struct mx_batch_options *options, struct mx_layou
                          .spans = mx_layout_reserve(layout, span_words(options))};
 }
 
-static struct mx_extract_options extract_options(const struct mx_batch_options *options, bool reference)
+static struct mx_extract_options extract_options(const struct mx_batch_builder_options *options, bool reference)
 {
     const struct mx_host_batch_capacity *const c = &options->capacity;
     return (struct mx_extract_options){.recipe = c->recipe,
@@ -72,7 +72,7 @@ static struct mx_extract_options extract_options(const struct mx_batch_options *
 
 /* ---- builders ---- */
 
-static struct mx_device_batch_options own_options(const struct mx_batch_options *options)
+static struct mx_device_batch_options own_options(const struct mx_batch_builder_options *options)
 {
     return (struct mx_device_batch_options){.recipe = options->capacity.recipe,
                                             .capacity = options->capacity.model,
@@ -81,7 +81,7 @@ static struct mx_device_batch_options own_options(const struct mx_batch_options 
                                             .owner = owner_of(options)};
 }
 
-uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
+uint64_t mx_batch_builder_bytes(const struct mx_batch_builder_options *options)
 {
     struct mx_layout layout = {0};
     struct pieces pieces;
@@ -96,7 +96,7 @@ uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options)
     return layout.offset_bytes + mx_extract_bytes(&own) + reference + segments + batch;
 }
 
-uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
+uint64_t mx_batch_builder_host_bytes(const struct mx_batch_builder_options *options)
 {
     const struct mx_extract_options own = extract_options(options, false), other = extract_options(options, true);
     if (options->features) return (uint64_t)span_words(options) * 4;
@@ -108,7 +108,7 @@ uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options)
 static int extractors_create(struct mx_batch_builder *builder, struct mx_stream *stream)
 {
     int rc = 0;
-    const struct mx_batch_options *const o = &builder->options;
+    const struct mx_batch_builder_options *const o = &builder->options;
     const struct mx_extract_options own = extract_options(o, false), other = extract_options(o, true);
     const struct mx_segments_maker_options segments = {.segments = o->segments,
                                                        .recipe = recipe_of(o),
@@ -128,8 +128,8 @@ out:
     return rc;
 }
 
-int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
-                            struct mx_batch_builder **out)
+int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream,
+                            const struct mx_batch_builder_options *options, struct mx_batch_builder **out)
 {
     int rc = 0;
     struct mx_layout layout = {0};

@@ -22,7 +22,7 @@
 #include "train/feed/device_batch.h"
 #include "train/feed/host_batch.h"
 
-struct mx_batch_options {
+struct mx_batch_builder_options {
     struct mx_host_batch_capacity capacity;
     struct mx_normaliser normaliser;
     bool features;                      /* precomputed: the corpus supplies them */
@@ -36,12 +36,12 @@ struct mx_batch_options {
 struct mx_batch_builder;
 
 /* Prepares its tables on `stream` (waits). */
-int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream, const struct mx_batch_options *options,
-                            struct mx_batch_builder **out);
+int mx_batch_builder_create(struct mx_device *device, struct mx_stream *stream,
+                            const struct mx_batch_builder_options *options, struct mx_batch_builder **out);
 void mx_batch_builder_destroy(struct mx_batch_builder *builder); /* its work must be complete; NULL is fine */
 /* Bytes of device and of host memory that a builder needs. */
-uint64_t mx_batch_builder_bytes(const struct mx_batch_options *options);
-uint64_t mx_batch_builder_host_bytes(const struct mx_batch_options *options);
+uint64_t mx_batch_builder_bytes(const struct mx_batch_builder_options *options);
+uint64_t mx_batch_builder_host_bytes(const struct mx_batch_builder_options *options);
 
 /* Queues everything on `stream`, into the builder's own batch if `on_device` is NULL. The work of the previous call must
  * be complete. An empty host batch gives an empty device batch. */

@@ -47,15 +47,15 @@ struct mx_feed {
 
 /* ---- plan ---- */
 
-static struct mx_batch_options builder_options(const struct mx_feed_options *o)
+static struct mx_batch_builder_options builder_options(const struct mx_feed_options *o)
 {
-    return (struct mx_batch_options){.capacity = o->capacity,
-                                     .normaliser = o->normaliser,
-                                     .features = o->features,
-                                     .span_max = mx_augment_span_count(&o->augment),
-                                     .seed = o->seed,
-                                     .segments = o->segments,
-                                     .owner = "features"};
+    return (struct mx_batch_builder_options){.capacity = o->capacity,
+                                             .normaliser = o->normaliser,
+                                             .features = o->features,
+                                             .span_max = mx_augment_span_count(&o->augment),
+                                             .seed = o->seed,
+                                             .segments = o->segments,
+                                             .owner = "features"};
 }
 
 static struct mx_device_batch_options device_options(const struct mx_feed_options *o, bool model)
@@ -80,7 +80,7 @@ static struct mx_device_batch_options twin_options(const struct mx_feed_options 
 
 void mx_feed_memory_plan(const struct mx_feed_options *o, struct mx_feed_memory_plan *out)
 {
-    const struct mx_batch_options builder = builder_options(o);
+    const struct mx_batch_builder_options builder = builder_options(o);
     const struct mx_device_batch_options on_device = device_options(o, false), twin = twin_options(o);
     const uint64_t twins = o->shared ? (uint64_t)o->model_slots : 0;
     *out = (struct mx_feed_memory_plan){
@@ -146,7 +146,7 @@ static int builders_create(struct mx_feed *feed)
 {
     int rc = 0;
     struct mx_stream *stream = NULL;
-    const struct mx_batch_options options = builder_options(&feed->options);
+    const struct mx_batch_builder_options options = builder_options(&feed->options);
     MX_TRY(mx_stream_create(feed->options.data, "tables", &stream));
     for (int i = 0; i < MX_PIPELINE_DEPTH; i++)
         MX_TRY(mx_batch_builder_create(feed->options.data, stream, &options, &feed->builders[i]));

@@ -4,25 +4,25 @@
  *
  * Memory: both structs own what they opened; closing them is fine after a failure, too. {0} is closed.
  */
-#ifndef MX_SPEECH_PLACE_H
-#define MX_SPEECH_PLACE_H
+#ifndef MX_SPEECH_RUNTIME_H
+#define MX_SPEECH_RUNTIME_H
 
 #include "checkpoint/checkpoint.h"
 #include "myxtts/registry.h"
 #include "vocoder/sound.h"
 
-struct mx_place {
+struct mx_runtime {
     struct mx_registry *registry;
     struct mx_device *device;
     struct mx_stream *stream;
 };
 
 /* device NULL: cpu:0; cpu_devices 0: one. `stream` names the stream in traces. */
-int mx_place_open(struct mx_place *place, const char *device, int64_t cpu_devices, const char *stream);
-void mx_place_close(struct mx_place *place); /* waits for the stream first */
+int mx_runtime_open(struct mx_runtime *runtime, const char *device, int64_t cpu_devices, const char *stream);
+void mx_runtime_close(struct mx_runtime *runtime); /* waits for the stream first */
 
 /* A vocoder with its averaged weights on a device, or Griffin–Lim. */
-struct mx_place_vocoder {
+struct mx_runtime_vocoder {
     bool loaded; /* false: Griffin–Lim, which needs nothing, and has no other member */
     const struct mx_recipe *recipe;
     struct mx_vocoder_config config;
@@ -33,8 +33,8 @@ struct mx_place_vocoder {
  * checkpoint `own` (NULL: there is none), or Griffin–Lim if it has none.
  * MX_ERR_USAGE if there is nothing under that name; MX_ERR_DATA if it has no vocoder, or one for another recipe, or one
  * whose weights are not finite. */
-int mx_place_vocoder_open(struct mx_place_vocoder *vocoder, const struct mx_place *place, const char *name,
-                          const struct mx_checkpoint *own);
-void mx_place_vocoder_close(struct mx_place_vocoder *vocoder);
+int mx_runtime_vocoder_open(struct mx_runtime_vocoder *vocoder, const struct mx_runtime *runtime, const char *name,
+                            const struct mx_checkpoint *own);
+void mx_runtime_vocoder_close(struct mx_runtime_vocoder *vocoder);
 
 #endif

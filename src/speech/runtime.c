@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A device and its vocoder, see place.h.
+ * A device and its vocoder, see runtime.h.
  */
-#include "speech/place.h"
+#include "speech/runtime.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 
-int mx_place_open(struct mx_place *p, const char *device, int64_t cpu_devices, const char *stream)
+int mx_runtime_open(struct mx_runtime *p, const char *device, int64_t cpu_devices, const char *stream)
 {
     int rc = 0;
     const struct mx_registry_options wanted = {
@@ -23,16 +23,16 @@ out:
     return rc;
 }
 
-void mx_place_close(struct mx_place *p)
+void mx_runtime_close(struct mx_runtime *p)
 {
     if (p->stream != NULL) (void)mx_stream_sync(p->stream); /* after a failure something may be under way */
     mx_stream_release(p->stream);
     mx_device_close(p->device);
     mx_registry_close(p->registry);
-    *p = (struct mx_place){0};
+    *p = (struct mx_runtime){0};
 }
 
-static int weights_load(struct mx_place_vocoder *v, const struct mx_place *place,
+static int weights_load(struct mx_runtime_vocoder *v, const struct mx_runtime *runtime,
                         const struct mx_checkpoint *checkpoint)
 {
     int rc = 0;
@@ -43,17 +43,17 @@ static int weights_load(struct mx_place_vocoder *v, const struct mx_place *place
     host = mx_alloc(1, bytes);
     if (host == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     MX_TRY(mx_checkpoint_load_average(checkpoint, table, host)); /* refuses what is not finite */
-    MX_TRY(mx_buffer_create(place->device, "parameters", bytes, &v->weights));
-    MX_TRY(mx_copy_upload(place->stream, mx_slice_at(v->weights, 0), host, bytes));
-    MX_TRY(mx_stream_sync(place->stream));
+    MX_TRY(mx_buffer_create(runtime->device, "parameters", bytes, &v->weights));
+    MX_TRY(mx_copy_upload(runtime->stream, mx_slice_at(v->weights, 0), host, bytes));
+    MX_TRY(mx_stream_sync(runtime->stream));
 out:
     mx_free(host);
     mx_parameters_destroy(table);
     return rc;
 }
 
-int mx_place_vocoder_open(struct mx_place_vocoder *v, const struct mx_place *place, const char *name,
-                          const struct mx_checkpoint *own)
+int mx_runtime_vocoder_open(struct mx_runtime_vocoder *v, const struct mx_runtime *runtime, const char *name,
+                            const struct mx_checkpoint *own)
 {
     int rc = 0;
     char quoted[96];
@@ -74,7 +74,7 @@ int mx_place_vocoder_open(struct mx_place_vocoder *v, const struct mx_place *pla
     MX_TRY(mx_checkpoint_vocoder_check(from));
     v->config = mx_checkpoint_state(from)->vocoder;
     v->recipe = mx_checkpoint_recipe(from);
-    MX_TRY(weights_load(v, place, from));
+    MX_TRY(weights_load(v, runtime, from));
     v->config.size.name = ""; /* it belongs to the checkpoint */
     v->loaded = true;
 out:
@@ -82,8 +82,8 @@ out:
     return rc;
 }
 
-void mx_place_vocoder_close(struct mx_place_vocoder *v)
+void mx_runtime_vocoder_close(struct mx_runtime_vocoder *v)
 {
     mx_buffer_release(v->weights);
-    *v = (struct mx_place_vocoder){0};
+    *v = (struct mx_runtime_vocoder){0};
 }

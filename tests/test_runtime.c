@@ -13,12 +13,12 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "myxtts/error.h"
-#include "speech/place.h"
+#include "speech/runtime.h"
 #include "support/checkpoint_rig.h"
 
 struct fixture {
     struct checkpoint_rig *rig;
-    struct mx_place place;
+    struct mx_runtime runtime;
     struct mx_parameters *table;
     float *weights, *average;
     char hash[MX_RECIPE_HASH_BYTES];
@@ -39,7 +39,7 @@ static int setup(void **state)
     if (mx_log_configure(&quiet) < 0 || checkpoint_rig_setup(&rig) < 0) return -1;
     f = (struct fixture){.rig = rig};
     const struct mx_vocoder_config config = mx_vocoder_config_default(&size, 0, 1);
-    must(mx_place_open(&f.place, NULL, 0, "test"));
+    must(mx_runtime_open(&f.runtime, NULL, 0, "test"));
     must(mx_vocoder_parameters_create(&config, &f.table));
     f.weights = mx_alloc((size_t)f.table->floats, sizeof *f.weights);
     f.average = mx_alloc((size_t)f.table->floats, sizeof *f.average);
@@ -58,7 +58,7 @@ static int teardown(void **state)
     mx_free(f->average);
     mx_free(f->weights);
     mx_parameters_destroy(f->table);
-    mx_place_close(&f->place);
+    mx_runtime_close(&f->runtime);
     void *rig = f->rig;
     return checkpoint_rig_teardown(&rig);
 }
@@ -78,12 +78,12 @@ static char *save(struct fixture *f, uint64_t step, bool acoustic, bool vocoder,
     return checkpoint_rig_path(f->rig, step);
 }
 
-static void expect_weights(struct fixture *f, const struct mx_place_vocoder *vocoder, const float *wanted)
+static void expect_weights(struct fixture *f, const struct mx_runtime_vocoder *vocoder, const float *wanted)
 {
     const size_t bytes = (size_t)f->table->floats * sizeof(float);
     float *const got = mx_alloc(1, bytes);
-    must(mx_copy_download(f->place.stream, got, mx_slice_at(vocoder->weights, 0), bytes));
-    must(mx_stream_sync(f->place.stream));
+    must(mx_copy_download(f->runtime.stream, got, mx_slice_at(vocoder->weights, 0), bytes));
+    must(mx_stream_sync(f->runtime.stream));
     for (int i = 0; i < f->table->count; i++) {
         const struct mx_parameter *const p = &f->table->entries[i];
         assert_memory_equal(got + p->at, wanted + p->at, (size_t)p->count * sizeof *got);
@@ -94,35 +94,35 @@ static void expect_weights(struct fixture *f, const struct mx_place_vocoder *voc
 static void takes_the_right_one(void **state)
 {
     struct fixture *const f = *state;
-    struct mx_place_vocoder vocoder = {0};
+    struct mx_runtime_vocoder vocoder = {0};
     struct mx_checkpoint *own;
     char *const alone = save(f, 1, false, true, true), *const plain = save(f, 2, false, true, false);
     char *const both = save(f, 3, true, true, true), *const old = save(f, 4, true, false, true);
     /* By name: a checkpoint, averaged or not, and a folder. */
-    must(mx_place_vocoder_open(&vocoder, &f->place, alone, NULL));
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, alone, NULL));
     assert_true(vocoder.loaded && vocoder.config.size.width == size.width && vocoder.config.size.blocks == size.blocks);
     expect_weights(f, &vocoder, f->average);
-    mx_place_vocoder_close(&vocoder);
-    must(mx_place_vocoder_open(&vocoder, &f->place, plain, NULL));
+    mx_runtime_vocoder_close(&vocoder);
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, plain, NULL));
     expect_weights(f, &vocoder, f->weights);
-    mx_place_vocoder_close(&vocoder);
+    mx_runtime_vocoder_close(&vocoder);
     /* That of the voice, unless another is named. */
     must(mx_checkpoint_open(both, NULL, &own));
-    must(mx_place_vocoder_open(&vocoder, &f->place, NULL, own));
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, NULL, own));
     expect_weights(f, &vocoder, f->average);
-    mx_place_vocoder_close(&vocoder);
-    must(mx_place_vocoder_open(&vocoder, &f->place, plain, own));
+    mx_runtime_vocoder_close(&vocoder);
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, plain, own));
     expect_weights(f, &vocoder, f->weights);
-    mx_place_vocoder_close(&vocoder);
-    must(mx_place_vocoder_open(&vocoder, &f->place, MX_SOUND_GRIFFIN_LIM, own));
+    mx_runtime_vocoder_close(&vocoder);
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, MX_SOUND_GRIFFIN_LIM, own));
     assert_false(vocoder.loaded);
     mx_checkpoint_close(own);
     /* A voice without one speaks by Griffin–Lim, as before. */
     must(mx_checkpoint_open(old, NULL, &own));
-    must(mx_place_vocoder_open(&vocoder, &f->place, NULL, own));
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, NULL, own));
     assert_false(vocoder.loaded);
     mx_checkpoint_close(own);
-    must(mx_place_vocoder_open(&vocoder, &f->place, NULL, NULL));
+    must(mx_runtime_vocoder_open(&vocoder, &f->runtime, NULL, NULL));
     assert_false(vocoder.loaded);
     mx_free(alone);
     mx_free(plain);
@@ -132,12 +132,12 @@ static void takes_the_right_one(void **state)
 
 static void expect_refused(struct fixture *f, const char *name, int code, const char *word, const char *hint)
 {
-    struct mx_place_vocoder vocoder = {0};
-    assert_int_equal(mx_place_vocoder_open(&vocoder, &f->place, name, NULL), code);
+    struct mx_runtime_vocoder vocoder = {0};
+    assert_int_equal(mx_runtime_vocoder_open(&vocoder, &f->runtime, name, NULL), code);
     assert_false(vocoder.loaded);
     if (strstr(mx_error_last()->message, word) == NULL || strstr(mx_error_last()->hint, hint) == NULL)
         fail_msg("'%s' (%s) lacks '%s' (%s)", mx_error_last()->message, mx_error_last()->hint, word, hint);
-    mx_place_vocoder_close(&vocoder);
+    mx_runtime_vocoder_close(&vocoder);
 }
 
 static void refusals(void **state)
