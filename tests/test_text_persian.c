@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The Persian cleaner: written text and what is said. ZWNJ is written \u200c, so that it can be seen.
+ * The Persian cleaner: written text and what is said; and what its speller asks espeak-ng for. ZWNJ is written \u200c, so that it can be seen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/cleaner.h"
+#include "text/persian/persian.h"
 #include "text/text.h"
 
 /* clang-format off: one case per line */
@@ -341,11 +342,53 @@ static void test_no_memory(void **state)
     cleaner_without_memory(MX_LANGUAGE_FA, "کتاب های خانۀ ما ۱۲۳ تومان است، ۱۴۰۳/۰۵/۱۲.");
 }
 
+static char asked[2048]; /* all that was asked for */
+
+static void ask(const char *text, struct mx_text_sink *out)
+{
+    assert_true(strlen(asked) + strlen(text) + 2 < sizeof asked);
+    strcat(asked, text);
+    strcat(asked, " ");
+    mx_text_sink_put(out, "a");
+    for (; *text; text++)
+        if (*text == ' ') mx_text_sink_put(out, " a");
+}
+
+/* The time that espeak-ng takes for a word grows with the square of its length where it ends in kafs. */
+static void test_long_words(void **state)
+{
+    (void)state;
+    char clause[512] = "";
+    struct mx_text_sink out = {0};
+    for (int i = 0; i < 30; i++) strcat(clause, "ک");
+    strcat(clause, " اککا ");
+    for (int i = 0; i < 30; i++) strcat(clause, "میل");
+    asked[0] = '\0';
+    mx_persian_spell(1, clause, ask, &out);
+    assert_int_equal(out.failure, 0);
+    assert_non_null(strstr(asked, "کک اککا می")); /* thirty letters say no more than two */
+    assert_null(strstr(asked, "ککک"));
+    size_t words = 0, longest = 0, letters = 0;
+    for (const char *at = asked; *at;) {
+        const size_t length = strcspn(at, " ");
+        if (length > longest) longest = length;
+        for (size_t i = 0; i < length; i++) letters += ((unsigned char)at[i] & 0xc0) != 0x80;
+        words++;
+        at += length + strspn(at + length, " ");
+    }
+    assert_int_equal(words, 5); /* the last in three parts … */
+    assert_int_equal(letters, 2 + 4 + 90);
+    assert_int_equal(longest, 64);
+    assert_int_equal(strlen(mx_text_sink_text(&out)), 9); /* … each with its sounds */
+    mx_text_sink_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),  cmocka_unit_test(test_stable),   cmocka_unit_test(test_one_form),
-        cmocka_unit_test(test_report), cmocka_unit_test(test_prefixes), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_cases),      cmocka_unit_test(test_stable),   cmocka_unit_test(test_one_form),
+        cmocka_unit_test(test_report),     cmocka_unit_test(test_prefixes), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ int mx_service_add(struct mx_service_job *job, const char *text, size_t length);
 int mx_service_finish(struct mx_service_job *job);
 /* Waits for sound: at most `room` samples, at the rate of the voice and before any limiter. 1: some; 0: the end (again
  * on later calls); MX_ERR_UNSUPPORTED: more sound than seconds_max; MX_ERR_TIMEOUT: nothing within timeout_ms (0: do not
- * wait; negative: no limit), try again; any other negative code: the job failed, and will again. */
+ * wait, and before there is sound read only the next piece of the text; negative: no limit), try again; any other negative code: the job failed, and will again. */
 int mx_service_read(struct mx_service_job *job, float *samples, size_t room, size_t *count, int timeout_ms);
 /* Makes mx_service_read return MX_ERR_INTERRUPTED, in whatever thread, and frees the place of the job. */
 void mx_service_cancel(struct mx_service_job *job);

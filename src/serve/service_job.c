@@ -502,7 +502,9 @@ int mx_service_read(struct mx_service_job *job, float *samples, size_t room, siz
         if (rc != MX_ERR_TIMEOUT) break;
         if (text_waits(job)) {
             text_work(job);
-            continue;
+            if (timeout_ms != 0) continue;
+            rc = read_now(job, samples, room, count, &done);
+            break;
         }
         const int error = timeout_ms < 0    ? pthread_cond_wait(&job->changed, &s->lock)
                           : timeout_ms == 0 ? ETIMEDOUT

@@ -24,6 +24,11 @@
 
 #define POINTS_MOST MX_WORD_BYTES /* rewriting never makes a word longer */
 
+/* espeak-ng takes each kaf at the end of a word for a suffix and reads the rest again: its time grows with the square of
+ * the length. No word comes near these; what does is cut, or loses letters that say nothing more. */
+#define WORD_BYTES 64
+#define KAFS_MOST  2
+
 enum letter {
     ALEF = 0x627,
     ALEF_MADDA = 0x622,
@@ -31,6 +36,7 @@ enum letter {
     DAL = 0x62f,
     RE = 0x631,
     SHIN = 0x634,
+    KAF = 0x6a9,
     HE = 0x647,
     VAV = 0x648,
     YE = 0x6cc,
@@ -160,6 +166,13 @@ static void settle_he(struct word *word, void (*ask)(const char *text, struct mx
     }
 }
 
+static bool ends_in_kafs(const struct word *word)
+{
+    size_t count = 0;
+    while (count < word->count && word->points[word->count - 1 - count] == KAF) count++;
+    return count >= KAFS_MOST;
+}
+
 static void read_word(const char *text, size_t length, void (*ask)(const char *text, struct mx_text_sink *out),
                       struct word *word)
 {
@@ -167,7 +180,7 @@ static void read_word(const char *text, size_t length, void (*ask)(const char *t
     for (size_t at = 0; at < length;) {
         uint32_t point;
         at += mx_utf8_decode(text + at, &point);
-        push(word, point);
+        if (point != KAF || !ends_in_kafs(word)) push(word, point);
     }
     if (word->count == 0 || !mx_text_is_arabic(word->points[0])) return;
     if (word->count == 2 && word->points[0] == VAV && word->points[1] == DAMMA) {
@@ -288,8 +301,10 @@ static bool next_word(const char *clause, size_t *at, void (*ask)(const char *te
 {
     do {
         *at += strspn(clause + *at, " -");
-        const size_t length = strcspn(clause + *at, " -");
+        size_t length = strcspn(clause + *at, " -");
         if (length == 0) return false;
+        if (length > WORD_BYTES)
+            for (length = WORD_BYTES; ((unsigned char)clause[*at + length] & 0xc0) == 0x80;) length--;
         read_word(clause + *at, length, ask, word);
         *at += length;
     } while (word->count == 0);
