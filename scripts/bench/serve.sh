@@ -11,8 +11,9 @@
 #     late).
 #   - sentences per second of 32 clients at once, each with one sentence of ten words after the other. Bars: 2.5 times the
 #     peer, and 1.8 times our own server with `--batch 1`, which speaks one piece at a time.
+#   - first sound of "hi" while 32 clients listen to a text of 13 KB each. Bar: at most 150 ms.
 #   - work before the first word: CPU milliseconds for texts of 64 KB that are made to be slow to read (bench/serve/first_word.c);
-#     the slowest five are printed.
+#     the slowest five are printed. Bar: at most 20 ms.
 #
 # A figure is the median over the rounds; a ratio is the median over the rounds of the ratio in each round. Numbers are in
 # BUILD/bench/serve.json, in the form of the other benches; the ratio of a time is that of the peer divided by ours, so
@@ -102,6 +103,19 @@ many()
     printf '%s %s\n' "$1" "${numbers[2]}" >>"$work/figures"
 }
 
+# beside NAME PROTOCOL PORT: the same as first for a short text, while 32 clients are sent long ones.
+beside()
+{
+    "${client[@]}" "$2" "$3" 32 32 "$work/long.txt" >"$work/long.out" 2>&1 &
+    local others=$!
+    sleep 2 # until all of them are spoken to
+    first "$1" "$2" "$3" "$work/hi.txt"
+    kill -0 "$others" || { printf 'bench_serve: the long texts ended before the short ones\n' >&2; exit 1; }
+    kill "$others"
+    wait "$others" 2>/dev/null || true
+    sleep 1 # the server has noticed
+}
+
 for file in "$program" "$build/serve_client" "$build/first_word"; do
     [[ -x $file ]] || { echo "bench_serve: $file does not exist: make bench-serve builds it" >&2; exit 1; }
 done
@@ -119,6 +133,8 @@ fi
 "$program" export "$voice" --quiet --format piper --output "$work/piper"
 printf '%s\n' "$sentence" >"$work/ten.txt"
 for ((i = 0; i < 100; i++)); do printf '%s ' "$sentence"; done >"$work/thousand.txt"
+for ((i = 0; i < 265; i++)); do printf '%s ' "$sentence"; done >"$work/long.txt" # 13 KB
+printf 'hi' >"$work/hi.txt"
 
 title "Servers"
 ours ours
@@ -157,6 +173,7 @@ for ((round = 1; round <= rounds; round++)); do
         if [[ $name == ours-* ]]; then # nobody listens to a thousand words: these clients leave after the first sample
             first "short-$name" "$protocol" "$port" "$work/ten.txt" first
             first "long-$name" "$protocol" "$port" "$work/thousand.txt" first
+            beside "beside-$name" "$protocol" "$port"
         fi
         many "many-$name" "$protocol" "$port"
     done
@@ -202,10 +219,11 @@ perl -MJSON::PP -e '
         row("first sound of 10 words, $word", "first-ours-$way", "ms", undef, undef, undef, 120);
         row("first sound of 10 words, $word", "first-ours-$way", "ms", $peer, "first-peer-$way", 2);
         row("first sound of 1,000 words, $word", "long-ours-$way", "ms", "10 words", "short-ours-$way", 0.83);
+        row("\"hi\" beside 32 texts of 13 KB, $word", "beside-ours-$way", "ms", undef, undef, undef, 150);
         row("sentences per second, $word", "many-ours-$way", "1/s", $peer, "many-peer-$way", 2.5);
         row("sentences per second, $word", "many-ours-$way", "1/s", "--batch 1", "many-single-$way", 1.8);
     }
-    row("CPU before the first word, worst text", "worst-text", "ms");
+    row("CPU before the first word, worst text", "worst-text", "ms", undef, undef, undef, 20);
     open(my $out, ">", $result) or die "$result: $!";
     print $out JSON::PP->new->canonical->pretty->encode(\@rows);
     close($out) or die "$result: $!";
