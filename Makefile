@@ -21,7 +21,7 @@ INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make packa
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po samples voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo homographs bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po samples voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -179,6 +179,12 @@ bench-text: ## measure how well written text is read, with cases of others in TE
 	$(DEPS) build bench
 	$(call compile,--report $(BUILD))
 	@$(BUILD)/bench_text --data $(TEXT_DATA) $(if $(filter 1,$(TEXT_WRONG)),--wrong)
+
+homographs: ## learn which reading of an English homograph a sentence means, from the sentences in TEXT_DATA
+	$(DEPS) build bench
+	$(call compile,--report $(BUILD))
+	@$(BUILD)/bench_homographs --data $(TEXT_DATA)
+	@$(BUILD)/bench_homographs --data $(TEXT_DATA) --write src/text/english/homographs.model
 
 bench-train: ## compare the training of both networks with PyTorch (installed in build/venv): frames per second, share of the peak, memory
 	$(DEPS) build bench

@@ -49,7 +49,8 @@ static uint32_t fold(uint32_t point)
 
 static bool is_vowel(uint32_t point)
 {
-    return point == 'a' || point == 'u' || point == 0x259 || point == 0x26a || point == 0x25b || point == 0xe6;
+    return point == 'a' || point == 'u' || point == 'O' || point == 0x259 || point == 0x26a || point == 0x25b ||
+           point == 0xe6;
 }
 
 /* Stress stands before the vowel, as espeak-ng writes it; the table has it before the syllable. */
@@ -60,6 +61,12 @@ static size_t folded(const char *text, uint32_t *out, size_t room)
     while (*text && count + 1 < room) {
         uint32_t point;
         text += mx_utf8_decode(text, &point);
+        if (point == 'o' && !strncmp(text, "ʊ", 2)) { /* "row" is told from "row" by nothing else */
+            point = 'O';
+        } else if ((point == 0x2a4 || point == 0x2a7) && count + 3 < room) { /* ʤ and ʧ are two sounds for espeak-ng */
+            out[count++] = point == 0x2a4 ? 'd' : 't';
+            point = point == 0x2a4 ? 0x292 : 0x283;
+        }
         point = fold(point);
         if (point == '1' || point == '\'') {
             stressed = true;

@@ -69,6 +69,11 @@ function(mx_embed_doctor_page target)
            ${folder}/page.js)
 endfunction()
 
+# Which readings English homographs have (src/text/english/homographs.h).
+function(mx_embed_homographs target)
+  mx_embed(${target} mx_homograph_weights ${CMAKE_SOURCE_DIR}/src/text/english/homographs.model)
+endfunction()
+
 # Words in Persian (src/base/catalogue.h), as msgfmt compiles them.
 function(mx_embed_catalogue target)
   find_program(MX_MSGFMT msgfmt REQUIRED)

@@ -170,6 +170,9 @@ struct mx_language_rules {
     void (*clean)(struct mx_text_scan *scan);
     void (*spell)(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                   struct mx_text_sink *out);
+    /* (optional) A normalised text with code points for words whose sounds are chosen by the sentence; `spell` knows them.
+     * Called only where espeak-ng takes phonemes. Default: nothing is marked. */
+    int (*mark)(int cleaner, const char *text, struct mx_arena *arena, char **out);
     /* (optional) Joiners of the parts of a word: the code point to write for this joiner, 0 for any other code point.
      * Default: the joiners of the script. */
     uint32_t (*joiner)(uint32_t point);

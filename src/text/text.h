@@ -29,7 +29,8 @@
  *     1
  *     2  English: letters and Roman numerals that stand alone. Persian: ezafe and homographs
  *     3  capitals stay, so that espeak-ng tells names and acronyms from words, and "I" from "i"
- *     4  written forms (dates, money, measures, addresses …) by the grammar of forms.h, with ICU's words for numbers */
+ *     4  written forms (dates, money, measures, addresses …) by the grammar of forms.h, with ICU's words for numbers;
+ *        English homographs by their sentences (homographs.h) */
 #define MX_TEXT_CLEANER_VERSION 4
 
 /* The longest text that is accepted in one piece; a sentence has some hundred bytes. */

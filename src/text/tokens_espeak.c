@@ -34,7 +34,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct mx_phonemizer {
     bool started;
-    int voice; /* the language whose voice is set, -1: none */
+    bool phonemes; /* it takes phonemes between [[ and ]] */
+    int voice;     /* the language whose voice is set, -1: none */
 };
 
 static struct mx_phonemizer instance = {.voice = -1};
@@ -42,6 +43,18 @@ static struct mx_phonemizer instance = {.voice = -1};
 bool mx_phonemizer_available(void)
 {
     return true;
+}
+
+/* Lets texts have phonemes in them: a flag of what is spoken, which espeak-ng keeps for the texts after it. With the lock
+ * held. */
+static void phonemes_allow(void)
+{
+    static const char probe[] = "[[r'Ed]]";
+    const void *rest = probe;
+    if (espeak_SetVoiceByName("en-us") != EE_OK) return;
+    espeak_Synth(" ", 2, 0, POS_CHARACTER, 0, espeakCHARS_UTF8 | espeakPHONEMES, NULL, NULL);
+    const char *const heard = espeak_TextToPhonemes(&rest, espeakCHARS_UTF8, 2);
+    instance.phonemes = heard != NULL && strstr(heard, "ɹˈɛd") != NULL;
 }
 
 int mx_phonemizer_get(struct mx_phonemizer **out)
@@ -55,6 +68,7 @@ int mx_phonemizer_get(struct mx_phonemizer **out)
                      "espeak-ng cannot start: its data is missing or unreadable");
         }
         instance.started = true;
+        phonemes_allow();
     }
     *out = &instance;
 out:
@@ -163,11 +177,18 @@ int mx_reading_phonemes(const struct mx_reading *reading, struct mx_phonemizer *
     if (!phonemizer) return MX_FAIL(MX_ERR_ARGUMENT, NULL, "phonemes were requested without a phonemizer");
     pthread_mutex_lock(&lock);
     MX_TRY(set_voice(language));
+    if (instance.phonemes && speller.rules->mark != NULL) {
+        char *marked;
+        MX_TRY(speller.rules->mark(speller.cleaner, text, arena, &marked));
+        text = marked;
+    }
     while (*text && !sink.failure) {
         char clause[MX_CLAUSE_BYTES];
         const size_t bytes = clause_length(text);
         memcpy(clause, text, bytes);
         clause[bytes] = 0;
+        for (char *at = clause; *at; at++)
+            if (*at == '[') *at = ' '; /* phonemes are ours alone to write */
         if (bytes > 0) mx_tokens_spell(&speller, clause, &sink);
         mx_text_sink_blank(&sink);
         text += bytes;

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#include "base/string.h"
+#include "myxtts/error.h"
+#include "text/english/homographs.h"
 #include "text/forms/forms.h"
 
 /* Signs that are always said the same way. */
@@ -249,14 +252,40 @@ static void clean(struct mx_text_scan *scan)
     while (scan->at < scan->count) read_next(&english);
 }
 
+static int mark(int cleaner, const char *text, struct mx_arena *arena, char **out)
+{
+    if (cleaner >= 4) return mx_homographs_mark(text, arena, out);
+    *out = mx_arena_strdup(arena, text);
+    return *out == NULL ? MX_ERR_NO_MEMORY : 0;
+}
+
+/* The sounds of a homograph that `mark` chose: returns the bytes it took from `at`, and appends to `text`. */
+static size_t spell_homograph(const char *at, char *text, size_t *used)
+{
+    uint32_t point;
+    char sounds[MX_HOMOGRAPH_SOUNDS];
+    const size_t bytes = mx_utf8_decode(at, &point);
+    const bool possessive = at[bytes] == '\'' && (at[bytes + 1] | 0x20) == 's';
+    const size_t length = mx_homograph_sounds(point, possessive, sounds);
+    if (length == 0) return 0;
+    memcpy(text + *used, sounds, length);
+    *used += length;
+    return bytes + (possessive ? 2 : 0);
+}
+
 /* The cleaner writes the letter a as "A", before version 4 as "ay", which espeak-ng would say like "eye"; its "eh" has the
- * right sound. */
+ * right sound. Homographs are written as phonemes. */
 static void spell(int cleaner, const char *clause, void (*ask)(const char *text, struct mx_text_sink *out),
                   struct mx_text_sink *out)
 {
-    char text[2 * MX_CLAUSE_BYTES];
+    char text[MX_CLAUSE_BYTES / 4 * MX_HOMOGRAPH_SOUNDS + 2];
     size_t used = 0;
     for (const char *at = clause; *at != 0;) {
+        const size_t homograph = (unsigned char)*at >= 0xf4 ? spell_homograph(at, text, &used) : 0;
+        if (homograph > 0) {
+            at += homograph;
+            continue;
+        }
         const bool starts = at == clause || at[-1] == ' ' || at[-1] == '-';
         const size_t length = starts && !strncmp(at, "ay", 2) ? 2 : starts && cleaner >= 4 && *at == 'A' ? 1 : 0;
         if (length > 0 && (at[length] == 0 || strchr(" -'", at[length]) != NULL)) {
@@ -298,6 +327,7 @@ static const struct mx_text_name names[] = {{'a', "ay"},
 
 const struct mx_language_rules mx_rules_english = {.own = true,
                                                    .clean = clean,
+                                                   .mark = mark,
                                                    .spell = spell,
                                                    .names = names,
                                                    .ordinal = "th|st|nd|rd",
