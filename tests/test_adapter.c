@@ -59,7 +59,7 @@ static void test_products_of_speech_are_adapted(void **state)
     mx_parameters_destroy(table);
 }
 
-/* Patterns say where there are none; new rows of tables learn besides. */
+/* Patterns say where there are none; new rows of tables are trained, too. */
 static void test_patterns_and_tables(void **state)
 {
     (void)state;

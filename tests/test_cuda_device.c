@@ -108,7 +108,7 @@ static void test_missing(void **state)
     cuda->set("init_code", CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
     refused("different versions", "start the machine again");
     cuda->set("init_code", CUDA_ERROR_STUB_LIBRARY);
-    refused("stand-in", "stubs");
+    refused("stub library", "stubs");
     cuda->set("init_code", CUDA_ERROR_UNKNOWN);
     refused("does not start", "nvidia-smi");
     cuda->reset();

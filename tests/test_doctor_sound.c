@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The doctor's meter: each measure against sounds whose truth is known, and what is named of a corpus and what is not.
+ * The doctor's meter: each measure against sounds with ground truth, and what is named of a corpus and what is not.
  */
 // clang-format off
 #include <setjmp.h>

@@ -10,7 +10,7 @@
  * so that no caller hangs), and every later call on that stream returns the first error with its message. Callers check
  * `caps`, never a backend's name.
  *
- * Memory: whoever creates an object releases it. Buffers, streams and events must be released before their device; if a
+ * Memory: the creator of an object releases it. Buffers, streams and events must be released before their device; if a
  * device is closed while buffers exist, it reports them as leaks (see budget.h). Releasing a buffer that queued work
  * still uses is a programming error (the fake backend of the tests traps it): sync first.
  *

@@ -123,7 +123,7 @@ void mx_pipeline_step(struct mx_pipeline *pipeline);
 /* Reports that the data device also trained on a part of batch `number`, which is held: it was busy from begin to
  * end. */
 void mx_pipeline_shared(struct mx_pipeline *pipeline, uint64_t number, uint64_t begin_ns, uint64_t end_ns);
-/* Says that the caller does something else (evaluates, saves) until its next take: the next step is measured from that
+/* Notes that the caller does something else (evaluates, saves) until its next take: the next step is measured from that
  * take, and the time before it is not counted at all, not even as wall time. */
 void mx_pipeline_rest(struct mx_pipeline *pipeline);
 

@@ -17,7 +17,7 @@
  * how many checkpoints are kept.
  *
  * The program can resume and speak what is saved: `myxtts train --resume my-run`, `myxtts synth --checkpoint my-run …`.
- * Resumed here or there, a run goes on bit for bit as if it had never stopped.
+ * Resumed here or there, a run continues bit for bit as if it had never stopped.
  *
  * Messages go to stderr and into log.txt of the run folder. One run is open in a process at a time. One thread uses it
  * at a time. It is a run of one process: under mpirun each process would open a run of its own.
@@ -42,7 +42,7 @@ struct mx_train;
 
 /* Strings are borrowed until mx_train_close. */
 struct mx_train_options {
-    /* One of the first two: the folder of a new run, or that of a run that goes on after its newest checkpoint. */
+    /* One of the first two: the folder of a new run, or that of a run to continue from its newest checkpoint. */
     const char *output;
     const char *resume;
     const char *init_from;       /* a new run begins with the network and weights of this checkpoint or run; or NULL */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# For cut.sh: makes long recordings whose truth is known, and judges what 'myxtts corpus cut' made of them.
+# For cut.sh: makes long recordings with ground truth, and judges what 'myxtts corpus cut' made of them.
 #
 #     cut.py make CORPUS SPEAKER FOREIGN SECONDS SEED DIR    DIR/long.wav, DIR/long.txt, DIR/truth.json
 #     cut.py judge DIR CUT                                   prints a JSON object: counts of one recording

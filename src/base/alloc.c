@@ -2,7 +2,7 @@
  *
  * Checked allocation with a counter and an injectable failure, and arenas; see alloc.h.
  *
- * Memory: blocks belong to the caller and go back through mx_free. An arena owns a list of chunks, in the order in
+ * Memory: blocks belong to the caller and are released by mx_free. An arena owns a list of chunks, in the order in
  * which they are filled; everything after `current` is free to use.
  */
 #include "base/alloc.h"
@@ -20,11 +20,11 @@
 /* A list that grows begins with this much room, whichever is more. */
 #define GROW_ELEMENTS ((size_t)16)
 #define GROW_BYTES    ((size_t)256)
-/* Larger blocks are refused unseen. They come from damaged files and absurd settings, and the kernel would promise them
- * gladly, to kill the program when it uses them. */
+/* Larger blocks are refused without trying. They come from damaged files and absurd settings; the kernel would promise them
+ * readily, and kill the program when it uses them. */
 #define BLOCK_BYTES_MAX ((size_t)512 << 30)
 
-/* Each attempt to take memory gets the next number; the attempt whose number is `fail_number` fails (0: none does).
+/* Each allocation gets the next number; the attempt whose number is `fail_number` fails (0: none does).
  * These are counters and publish nothing else, so relaxed order is enough. */
 static _Atomic uint64_t attempts, failures, fail_number;
 

@@ -21,7 +21,7 @@
 
 #define QUOTED_BYTES 300 /* room for a path in a message */
 
-/* All that comes from `fd`, whose name for messages is `quoted`. */
+/* Everything that can be read from `fd`, whose name for messages is `quoted`. */
 static int read_whole(int fd, const char *quoted, size_t limit_bytes, char **data, size_t *bytes)
 {
     int rc = 0;
@@ -97,8 +97,8 @@ static int write_whole(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-/* A rename is durable only once its folder is on the disk. Some file systems cannot flush folders and say EINVAL; that
- * is as good as it gets there. */
+/* A rename is durable only once its folder is on the disk. Some file systems cannot flush folders and say EINVAL; nothing
+ * better is possible there. */
 static int folder_flush(const char *path)
 {
     const char *const slash = strrchr(path, '/');

@@ -40,7 +40,7 @@
 struct log_file {
     int fd;                /* -1: none; owned */
     char path[PATH_BYTES]; /* for messages, so it may be cut; "": the messages are held in memory */
-    bool torn;             /* the last line is there in part only */
+    bool torn;             /* the last line was written only in part */
     uint64_t lost;         /* messages that could not be written since the last one that could */
 };
 
@@ -60,7 +60,7 @@ static struct {
     size_t line_length;
 } logger = {.lock = PTHREAD_MUTEX_INITIALIZER, .files = {{.fd = -1}, {.fd = -1}}};
 
-/* Least levels that the stream and the files take. Atomic because mx_log_enabled reads them without the lock; written
+/* Lowest levels that the stream and the files accept. Atomic because mx_log_enabled reads them without the lock; written
  * under it. They publish nothing else, so relaxed order is enough. */
 static _Atomic int stream_level = MX_LOG_INFO, file_level = MX_LOG_SILENT;
 
@@ -89,7 +89,7 @@ static void put(const char *text)
     put_bytes(text, strlen(text));
 }
 
-/* Without the control bytes that could play tricks on a terminal: names of files may hold anything. */
+/* Without control bytes, which could manipulate a terminal: names of files may contain anything. */
 static void put_clean(const char *text)
 {
     for (size_t left = strlen(text); left > 0;) {
@@ -208,7 +208,7 @@ static void put_record_file(const struct record *record, bool with_place)
     put("\n");
 }
 
-/* Gives the line to `out` in one write and starts a new one. */
+/* Writes the line to `out` in one write and starts a new one. */
 static bool flush_line(FILE *out)
 {
     const bool written = fwrite(logger.line, 1, logger.line_length, out) == logger.line_length;
@@ -243,7 +243,7 @@ static void write_stream(const struct record *record)
         put_record_stream(record, with_place);
     }
     put(logger.live);
-    flush_line(stream); /* a lost terminal is no reason to stop */
+    flush_line(stream); /* losing the terminal does not stop the program */
 }
 
 /* A message of the logger itself: to the stream only. */
@@ -337,7 +337,7 @@ static int file_open(const char *path, int links, int *fd)
                    "cannot open log file \"%s\": %s", path, strerror(errno));
 }
 
-/* ---- what callers see ---- */
+/* ---- the interface ---- */
 
 int mx_log_configure(const struct mx_log_options *options)
 {

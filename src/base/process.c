@@ -305,7 +305,7 @@ int mx_process_finish(struct mx_process *process, const struct mx_process_wait *
     if (output != NULL) *output = process->text + process->begin;
     if (WIFEXITED(process->status) && WEXITSTATUS(process->status) == 0) return 0;
     const char *message = mx_process_message(process);
-    if (*message == '\0') { /* both outputs are one, or it said it there */
+    if (*message == '\0') { /* both outputs are one, or the reason is there */
         process->text[process->begin + strcspn(process->text + process->begin, "\r\n")] = '\0';
         message = process->text + process->begin;
     }

@@ -34,7 +34,7 @@
 #define LINE_BYTES       512
 
 /* `done`, `total` and `next_look_ns` are read by every mx_progress_add without the lock; they only decide which thread draws, so
- * relaxed order is enough. `draw` protects all that is below it; it is only ever tried by mx_progress_add (whoever finds it
+ * relaxed order is enough. `draw` protects all that is below it; mx_progress_add only tries to take it (a thread that finds it
  * taken leaves the drawing to its holder) and is taken before the lock of the log, never the other way round. */
 struct mx_progress {
     char title[64], unit[24];
@@ -50,8 +50,8 @@ struct mx_progress {
     bool paused;
 };
 
-/* The progress that has the live line of the terminal: the first one that drew, until it finishes. Others that run
- * beside it stay silent until their end, or until the line is free; two that draw in turn could not be read. */
+/* The progress that owns the live line of the terminal: the first one that drew, until it finishes. Others that run
+ * at the same time stay silent until their end, or until the line is free; two that draw in turns could not be read. */
 static _Atomic(struct mx_progress *) live_owner;
 
 static void put(char *line, size_t *used, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -82,7 +82,7 @@ static void put_duration(char *line, size_t *used, double seconds)
     }
 }
 
-/* The share done, 0 … 1; more than was announced still is all. */
+/* The share done, 0 … 1; more than the announced total counts as 1. */
 static double fraction(const struct mx_progress *progress, uint64_t done)
 {
     return done >= progress->total ? 1.0 : (double)done / (double)progress->total;

@@ -155,7 +155,7 @@ void mx_string_from_double(double value, char out[MX_STRING_DOUBLE_BYTES])
 
 /* ---- the nearest known name ---- */
 
-#define NAME_BYTES 64 /* longer words are not typing slips of ours */
+#define NAME_BYTES 64 /* longer words are not typing errors for our names */
 
 static char fold(char letter)
 {

@@ -2,7 +2,7 @@
  *
  * A folder of checkpoints: which steps it has, and which of them are deleted.
  *
- * Only names that this program writes are ever touched; everything else in the folder stays.
+ * Only files with names that this program writes are deleted; everything else in the folder stays.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ char *mx_checkpoint_file(const char *folder, uint64_t step)
     return mx_format("%s/%s", folder, name);
 }
 
-/* Is it a name that mx_checkpoint_name makes, and of which step? */
+/* Is it a name from mx_checkpoint_name, and of which step? */
 static bool name_parse(const char *name, uint64_t *step)
 {
     char again[MX_CHECKPOINT_NAME_BYTES];
@@ -111,7 +111,7 @@ static void file_delete(const char *path)
                 strerror(errno));
 }
 
-/* The run went on from an earlier step: what it is now is the new file, not this one. */
+/* The run continued from an earlier step: what it is now is the new file, not this one. */
 static void file_abandon(const char *path, const char *why)
 {
     char quoted[QUOTED_BYTES];

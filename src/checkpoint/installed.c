@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The list of installed voices, see installed.h: the folders, and what their files say of themselves.
+ * The list of installed voices, see installed.h: the folders, and how their files describe themselves.
  */
 #include "checkpoint/installed.h"
 
@@ -153,7 +153,7 @@ static int file_chosen(const struct dirent *entry)
     return name_length(entry->d_name) > 0;
 }
 
-/* What a file says of itself. An error is the reason why it cannot be used. */
+/* The description in a file. An error is the reason why it cannot be used. */
 static int file_read(struct mx_installed *list, const char *path, struct mx_safetensors **file,
                      struct mx_checkpoint_state **out)
 {

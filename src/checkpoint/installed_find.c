@@ -150,7 +150,7 @@ int mx_installed_find(const struct mx_installed *list, const char *name, struct 
     return voice_check(file);
 }
 
-/* Whoever takes a path takes the name of a file; a speaker must be named elsewhere. */
+/* Where a path is accepted, the name of a file is, too; a speaker must be named elsewhere. */
 static int path_find(const struct mx_installed *list, const char *name, const char **path)
 {
     size_t speaker;

@@ -43,7 +43,7 @@ static int hash_check(const struct mx_safetensors *file, const char *source)
                    "the file is damaged, or another program changed it: take another checkpoint");
 }
 
-/* Reads what is in an opened file. */
+/* Reads the content of an opened file. */
 static int contents_read(struct mx_checkpoint *checkpoint, bool foreign)
 {
     int rc = 0;
@@ -218,8 +218,8 @@ out:
     return rc;
 }
 
-/* The newest of a run that is over may leave the speaking to the best. One that is gone or damaged is a warning: the
- * newest speaks well, too. */
+/* Of a finished run, the best checkpoint speaks instead of the newest. A best one that is gone or damaged is a warning: the
+ * newest can speak, too. */
 static int best_open(const char *folder, const struct mx_checkpoint_options *options, struct mx_checkpoint **out)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(*out);

@@ -47,7 +47,7 @@ struct mx_checkpoint_voice_network {
 
 struct mx_checkpoint_voice {
     const struct mx_checkpoint_state *state;     /* with `voice` and its three texts */
-    struct mx_checkpoint_voice_network acoustic; /* table NULL: the vocoder is alone, and the state says so */
+    struct mx_checkpoint_voice_network acoustic; /* table NULL: the vocoder is alone, as the state records */
     struct mx_checkpoint_voice_network vocoder;  /* table NULL: there is none */
     const float *const *vectors;                 /* [width] of each speaker; NULL: there is none */
     size_t vector_count;

@@ -67,7 +67,7 @@ static const struct mx_example examples[] = {
      "predicts the speed of steps of 256 utterances in total"},
 };
 
-/* ---- what was said ---- */
+/* ---- what the user gave ---- */
 
 static int number_parse(const char *flag, const char *text, double least, double most, const char *hint, double *out)
 {

@@ -237,7 +237,7 @@ out:
 
 /* ---- systemd ---- */
 
-/* Tells the service manager, if one waits for it (sd_notify(3)). Nothing depends on whether it listens. */
+/* Notifies the service manager, if there is one (sd_notify(3)). Nothing depends on the result. */
 static void manager_notify(const char *state)
 {
     const char *const path = getenv("NOTIFY_SOCKET");

@@ -116,7 +116,7 @@ static void rows_check(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Learns how fast is spoken and judges the good rows by it. */
+/* Estimates the speaking rate and judges the good rows by it. */
 static int rates_judge(struct check *check, struct mx_rate *out)
 {
     int rc = 0;
@@ -140,7 +140,7 @@ out:
     return rc;
 }
 
-/* Those of the rows that are good after all. */
+/* Of the rows that turned out to be good. */
 static int symbols_count(struct check *check)
 {
     int rc = 0;

@@ -34,7 +34,7 @@ out:
     return rc;
 }
 
-/* Is a row of a packed file, which may have been prepared with other limits, as long as is wanted now? */
+/* Is the length of a row of a packed file, which may have been prepared with other limits, within the current limits? */
 static enum mx_reject length_judge(const struct mx_dataset *dataset, uint32_t samples)
 {
     const double seconds = (double)samples / dataset->rate;
@@ -118,7 +118,7 @@ int mx_dataset_tokens_check(const struct mx_vocabulary *own, const struct mx_voc
     return 0;
 }
 
-/* The numbers of the packed file in those of the vocabulary that was asked for. */
+/* Maps the token numbers of the packed file to those of the requested vocabulary. */
 static int tokens_map(struct mx_dataset *dataset, const struct mx_vocabulary *wanted, const char *path)
 {
     int rc = 0;
@@ -196,7 +196,7 @@ out:
     return rc;
 }
 
-/* Is a text, whatever its blanks are, a part of the whole? */
+/* Is a text a part of the whole, ignoring blanks? */
 static bool text_within(const char *part, const char *whole)
 {
     for (; *whole != '\0'; whole++) {

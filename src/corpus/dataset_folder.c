@@ -154,7 +154,7 @@ static void cache_warn(struct mx_dataset *dataset)
     mx_error_clear();
 }
 
-/* Goes on with a cache that was begun, or begins one. */
+/* Continues a cache that was begun, or begins one. */
 void mx_dataset_cache_begin(struct mx_dataset *dataset, const char *path)
 {
     if (dataset->spec == NULL || dataset->packed != NULL) return;

@@ -41,7 +41,7 @@ static void own_rows_leave_out(struct mx_dataset *dataset, const struct mx_datas
     dataset->count = kept;
 }
 
-/* Sound with sound, or the same features with each other. */
+/* Both must be audio, or the same features. */
 static int kinds_compare(const struct mx_dataset *dataset, const struct mx_dataset *held, const char *path)
 {
     char quoted[300];
@@ -86,7 +86,7 @@ out:
     return rc;
 }
 
-/* Opens the validation rows in their own words, and adds those to the vocabulary. */
+/* Opens the validation rows with their own vocabulary, and adds that to the vocabulary. */
 static int words_join(struct mx_dataset *dataset, const struct mx_dataset_options *wanted)
 {
     int rc = 0;

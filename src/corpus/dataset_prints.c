@@ -86,7 +86,7 @@ uint64_t mx_dataset_contents(struct mx_dataset *dataset)
     for (uint32_t i = 0; whole && i < dataset->count; i++) {
         const uint32_t row = dataset->list[i].row;
         const uint64_t contents = dataset->contents[row];
-        /* One that could be read and then could not still holds what it held. */
+        /* A recording that could be read before keeps its hash. */
         if (contents == 0 && dataset->rejects[row] != MX_REJECT_NONE) continue;
         whole = contents != 0;
         hash = XXH3_64bits_withSeed(&contents, sizeof contents, hash ^ row);

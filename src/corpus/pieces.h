@@ -6,7 +6,7 @@
  *
  * FOLDER/pieces.tsv: UTF-8, lines of fields between tabs. The first line is
  *
- *     myxtts-pieces  1  HOW                      how they were cut, in the words of whoever did it
+ *     myxtts-pieces  1  HOW                      how they were cut, as the program that cut them describes it
  *
  * and each of the others, in the order of the manifest,
  *

@@ -17,7 +17,7 @@
 #define WORKERS_MAX 256
 #define WINDOW      4 /* records in memory for each worker: how far a fast one may run ahead of a slow one */
 
-/* A record on its way to the file. */
+/* A record that waits to be written. */
 struct slot {
     struct mx_packed_buffer buffer;
     bool ready;

@@ -12,7 +12,7 @@
 #define FACTOR     3.5 /* the range is at least this wide, either way */
 #define FACTOR_MAX 6.0 /* and at most this wide */
 #define STEP       1.1
-/* Whatever is learned stays within these. */
+/* Limits of the learned range. */
 #define LEAST_EVER 0.25
 #define MOST_EVER  100.0
 

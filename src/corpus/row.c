@@ -73,7 +73,7 @@ row_refuse(struct mx_row *row, enum mx_reject reject, const char *fmt, ...)
     row->reject = reject;
 }
 
-/* Nothing but ASCII signs: it is not the language that is unknown. */
+/* Only ASCII signs: the language is not what is unknown. */
 static bool is_mute(const char *text)
 {
     for (; *text != '\0'; text++)

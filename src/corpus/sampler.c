@@ -121,7 +121,7 @@ static void tickets_draw(struct mx_sampler *sampler)
     tickets_sort(sampler);
 }
 
-/* Which of `world` hands gets card number `card`: 0, 1, 2, 2, 1, 0, 0, 1, 2 … */
+/* Which of `world` ranks gets item number `card` of a deal back and forth: 0, 1, 2, 2, 1, 0, 0, 1, 2 … */
 static uint32_t deal(uint32_t card, uint32_t world)
 {
     const uint32_t round = card / world, place = card % world;

@@ -20,7 +20,7 @@
 #define CHUNK        2048 /* frames that are compared with the codes at once */
 #define PROGRESS_NS  UINT64_C(2000000000)
 
-/* Nats. Measured with the base voice on recordings whose truth is known (scripts/bench/cut.sh). First search: frames of the
+/* Nats. Measured with the base voice on recordings with ground truth (scripts/bench/cut.sh). First search: frames of the
  * right words score about 3 below the best code, forced ones 6 and more. */
 #define OTHER_PENALTY   5.5f   /* of a frame of other sound */
 #define OTHER_ENTER     100.0f /* of the first frame of other sound, in addition */

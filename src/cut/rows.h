@@ -3,7 +3,7 @@
  * The rules of cutting: which words become a row, and where its sound begins and ends.
  *
  * A row is 1 to 15 seconds of consecutive words. It begins and ends at pauses: at least MX_CUT_PAUSE_LEAST ms that are
- * quiet, or the end of a recording. Up to MX_CUT_MARGIN ms of each pause are kept at each side; of a pause shorter than two margins, half. Words
+ * quiet, or the end of a recording. Up to MX_CUT_MARGIN ms of each pause are kept at each side, half of a shorter pause. Words
  * that are missing in the sound or have a pause inside, other sound that keeps words apart (pauses.h) and the ends of
  * recordings are never inside a row. Dynamic programming finds the cuts of the lowest cost: ends of sentences are better than commas, those better than a pause between
  * words, and rows of 3 to 11 seconds better than shorter or longer ones.

@@ -13,7 +13,7 @@
  * Nothing here ends by itself when another process is gone: calls may then wait for ever. The caller must have the
  * other processes watched (mpi_watch.c).
  *
- * Memory: whoever opens a communicator closes it. NCCL allocates its own device memory, which no budget sees. The
+ * Memory: the opener of a communicator closes it. NCCL allocates its own device memory, which no budget sees. The
  * library stays loaded, because it keeps threads. Threads: one at a time.
  */
 #ifndef MX_DIST_NCCL_H

@@ -16,7 +16,7 @@
  *
  * Those with OTHER_VOICE are, in several of the five runs, three human recordings that are at least 14 times as far away
  * as others, and one of awb (5.4 times). Nearly all rows that are not recognised are exchanged between the two women,
- * whose vectors are near each other: people with similar voices cannot be told apart.
+ * whose vectors are near each other: people with similar voices cannot be distinguished.
  *
  * Memory: people own their list; mx_doctor_people_release frees it. Names belong to the manifest of the report.
  */

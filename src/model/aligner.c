@@ -11,7 +11,7 @@
  * The weights of the means start at 0: all tokens are then alike, and the small cost of leaving the diagonal makes the
  * first alignment the even one, from which the search corrects itself as the means come apart (a flat start, as in
  * classic acoustic models). Random means behave differently: whatever the first alignment happens to be, an encoder
- * that sees its neighbours memorises it. On the made-up batch of tests/test_model.c, where the true durations are
+ * that sees its neighbours memorises it. On the synthetic batch of tests/test_model.c, where the true durations are
  * known, random means end with 27 of 34 durations wrong, the flat start with none.
  *
  * Everything here is fp32, even in mixed precision: the search decides between sums that differ little.
@@ -33,7 +33,7 @@ static struct mx_linear mean_of(const struct mx_model_pass *pass)
                               .fp32 = true};
 }
 
-/* What the pitch and energy predictors should say: values [F] → targets [T] */
+/* Targets of the pitch and energy predictors: values [F] → targets [T] */
 static int target_forward(const struct mx_model_pass *pass, struct mx_slice values, struct mx_slice target)
 {
     return mx_segment_mean(pass->base.stream, &(struct mx_segment_mean_args){.x = values,

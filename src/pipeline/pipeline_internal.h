@@ -23,7 +23,7 @@
  * the oldest first. On devices, n waits only for work that was submitted before it: for process of n, and for what the
  * caller had submitted when it gave back the batch that had the slot before. Any code that makes a condition true
  * signals it under the lock. Only active workers wait for `room`, and they are all alike: so one signal is enough for
- * each batch that there is room for, and whoever has drawn one signals the next if there is room for more. A change of
+ * each batch that there is room for, and a thread that has drawn one signals the next if there is room for more. A change of
  * the number of active workers wakes all, which then wait where they belong.
  */
 #ifndef MX_PIPELINE_PIPELINE_INTERNAL_H

@@ -6,7 +6,7 @@
  * stretch, so that the run ends as one that was planned with just that length. "Nothing" is less than GAIN of the best
  * value in a third of the steps so far: what a voice gains it gains more and more slowly, so that patience has to grow
  * with the run. As long as texts of an evaluation would become too long to be spoken, its loss is the value; the first
- * evaluation that speaks all of them is a gain, and one that does so no more is none. Everything is counted in steps and kept in the checkpoints: a resumed run decides the same.
+ * evaluation that speaks all of them is a gain, and one that no longer does is none. Everything is counted in steps and kept in the checkpoints: a resumed run decides the same.
  *
  * Plain values in the job; owns no memory.
  */
@@ -25,7 +25,7 @@
 #define PATIENCE      4     /* minimum number of evaluations without gain */
 #define PATIENCE_PART 3     /* and they must span at least 1/3 of the steps so far */
 #define STRETCH_PART  4     /* the last stretch is this part of the steps before it: a fifth of the run */
-#define STEPS_MOST    20000 /* where nobody says how many */
+#define STEPS_MOST    20000 /* without `--steps` */
 
 /* The last stretch of a run that ends by itself, or by its number of steps. */
 static void schedules_set(struct mx_job *job)

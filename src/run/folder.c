@@ -54,7 +54,7 @@ static void holder_write(const struct mx_job_folder *folder)
     (void)gethostname(host, sizeof host - 1);
     mx_clock_wall_text(time, sizeof time);
     const int length = snprintf(text, sizeof text, "process %ld on %s since %s\n", (long)getpid(), host, time);
-    /* On a full disk the others are only not told who it is. */
+    /* On a full disk, others only do not learn which process it is. */
     if (ftruncate(folder->lock, 0) != 0 || pwrite(folder->lock, text, (size_t)length, 0) != length)
         mx_debug("%s/" MX_JOB_LOCK " cannot be written: %s", folder->run, strerror(errno));
 }
@@ -120,7 +120,7 @@ out:
 
 int mx_job_folder_saved(const char *run, bool *found)
 {
-    const struct mx_error before = *mx_error_last(); /* a run that failed asks, too */
+    const struct mx_error before = *mx_error_last(); /* a run that failed calls this, too */
     DIR *list = NULL;
     const struct dirent *entry = NULL;
     char *const path = mx_format("%s/" MX_CHECKPOINT_FOLDER, run);

@@ -63,7 +63,7 @@ static int run_open(struct mx_job *job)
 
 /* ---- origin, corpus ---- */
 
-/* The checkpoint that the run goes on from or begins with; its vocabulary numbers the tokens of the corpus. */
+/* The checkpoint that the run resumes or begins with; its vocabulary numbers the tokens of the corpus. */
 static int origin_open(struct mx_job *job)
 {
     int rc = 0;
@@ -136,7 +136,7 @@ static int origin_size_check(const struct mx_job *job)
                    size_words(is, a), size_words(asked, b));
 }
 
-/* What the run folder says of the network is what it is. */
+/* config.yaml in the run folder gets the real size of the network. */
 static void size_keep(struct mx_settings_model *m, const struct mx_model_size *size)
 {
     const struct mx_model_size *const named = mx_model_size_find(size->name);
@@ -169,7 +169,7 @@ static int recipe_choose(struct mx_job *job)
 
 /* ---- corpus ---- */
 
-/* The words of data.lexicon. A run that goes on has those of its checkpoint, and no others; one that begins with other
+/* The words of data.lexicon. A resumed run has those of its checkpoint, and no others; one that begins with other
  * weights adds its own to theirs. */
 static int lexicon_load(struct mx_job *job)
 {
@@ -280,7 +280,7 @@ static int model_choose(struct mx_job *job, struct mx_model_config *out)
     return mx_model_config_check(out);
 }
 
-/* Whether the data device trains, too, and with which shares, as far as its memory is not asked. */
+/* Whether the data device trains, too, and with which shares, before checking its memory. */
 static int sharing_choose(struct mx_job *job)
 {
     struct mx_trainer_flow *const flow = &job->options.flow;
@@ -420,7 +420,7 @@ out:
 
 /* ---- start ---- */
 
-/* Nothing can refuse the run any more: what it needs is written. */
+/* From here on nothing refuses the run: its files are written. */
 static int run_accept(struct mx_job *job, int64_t step)
 {
     int rc = 0;
@@ -513,7 +513,7 @@ static void number_log(const char *what, int32_t now, int32_t most, bool given, 
         mx_info("   - %s: %d (chosen)", what, (int)now);
 }
 
-/* Says what the buffers are: numbers that were given are what runs, all others are chosen, and with auto-tuning they
+/* Logs the buffers: given numbers are used as they are, all others are chosen, and with auto-tuning they
  * follow the flow between what is in use at first and what there is memory for. Read from the pipeline itself, so that
  * what is said is what is used. */
 static void buffers_log(const struct mx_job *job)
@@ -588,7 +588,7 @@ out:
 
 void mx_job_close(struct mx_job *job)
 {
-    const struct mx_error failure = *mx_error_last(); /* why it ends, whatever is said about files meanwhile */
+    const struct mx_error failure = *mx_error_last(); /* the reason it ends; errors about files must not replace it */
     mx_metrics_close(job->metrics);
     mx_speaker_destroy(job->speech.speaker);
     mx_speak_destroy(job->speech.speak);

@@ -18,7 +18,7 @@
 #define TOKENS    "encoder.token.weight"
 #define LANGUAGES "encoder.language.weight"
 
-/* A run goes on with what it has: a parameter that did not learn has neither moments nor an average in its checkpoint. */
+/* A resumed run keeps what it has: a parameter that did not learn has neither moments nor an average in its checkpoint. */
 static int resumed_check(const struct mx_job *job)
 {
     int rc = 0;
@@ -38,7 +38,7 @@ out:
     return rc;
 }
 
-/* Adapters need a network that has learned, with a name. */
+/* Adapters need a trained network with a name. */
 static int base_check(const struct mx_job *job)
 {
     const struct mx_checkpoint_state *const state = job->origin != NULL ? mx_checkpoint_state(job->origin) : NULL;
@@ -59,7 +59,7 @@ static int base_check(const struct mx_job *job)
                                 : 0;
 }
 
-/* Nothing that is asked for may be without effect. */
+/* A setting without effect is an error. */
 static int nothing_learns(const char *network, const char *hint)
 {
     return MX_FAIL(MX_ERR_CONFIG, hint, "training.freeze leaves nothing of the %s to learn", network);
@@ -78,7 +78,7 @@ static int acoustic_check(const struct mx_job *job, const struct mx_parameters *
                                                   : "leave a part of it out of the patterns");
 }
 
-/* A vocoder of which nothing learns is ready, provided that it has learned before. */
+/* A vocoder whose parameters are all frozen is ready, provided that it was trained before. */
 static int vocoder_check(struct mx_job *job, const struct mx_parameters *table, bool there)
 {
     const bool adapters = job->settings.training.adapter_rank > 0;

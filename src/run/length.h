@@ -26,7 +26,7 @@ struct mx_auto_stop {
     double value; /* result of the last evaluation that was clearly better than those before: distance in dB */
     bool lacks;   /* `value` is its loss, because texts would have become too long to be spoken */
     int64_t step; /* the step of that evaluation */
-    int64_t from; /* the learning rate falls since this step, because nothing was gained any more; 0: not yet */
+    int64_t from; /* the learning rate decays from this step on, because evaluations gained nothing more; 0: not yet */
     int64_t end;  /* the last step, if `from` is set */
 };
 
@@ -42,18 +42,18 @@ void mx_job_auto_check(struct mx_job *job);
 void mx_job_auto_follow(struct mx_job *job, int64_t from, int64_t end);
 /* Is it over, and because nothing was gained any more? */
 bool mx_job_auto_learned(const struct mx_job *job);
-void mx_job_auto_end_log(const struct mx_job *job); /* says so, or that the steps were too few for that */
+void mx_job_auto_end_log(const struct mx_job *job); /* logs that, or that there were too few steps for it */
 
 /* ---- time_limit.c ---- */
 /* Where the run ends because of `training.max_minutes` (time_limit.c). */
 struct mx_job_limit {
-    int64_t from;   /* the learning rate falls since this step; 0: not yet, or the planned steps fit into the time */
+    int64_t from;   /* the learning rate decays from this step on; 0: not yet, or the planned steps fit into the time */
     int64_t end;    /* the last step, if `from` is set */
     double minutes; /* the limit that both follow from */
     bool estimated; /* in this start */
 };
 
-/* A run that is resumed while its learning rate falls because of this limit goes on so, to the same end. Call it when
+/* A run that is resumed while its learning rate falls because of this limit continues to decay, to the same end. Call it when
  * the schedules are set as in any other run. */
 void mx_job_limit_choose(struct mx_job *job);
 /* When the loop began, when its first step was made, and now. */

@@ -3,7 +3,7 @@
  * The loop of a training run, see job.h: step, report, evaluate, save, until the end, a signal or the time limit.
  *
  * A signal ends the run after the current step and saves it. A second one ends the program at once. An evaluation does
- * not delay the end: it is abandoned, and repeated when the run is resumed, so that nothing is missing in the end.
+ * not delay the end: it is abandoned, and repeated when the run is resumed, so that the results stay complete.
  *
  * A disk that is full for a while delays what could not be written meanwhile, but never ends the run: growing files get
  * the rest once there is room again, and saving a checkpoint is tried again at the next occasion. Only at the end must
@@ -28,7 +28,7 @@
 
 #define SAVE_AGAIN_NS UINT64_C(30000000000) /* after a checkpoint could not be saved */
 
-/* While an evaluation goes on, the status line tells of it. */
+/* Shows the progress of an evaluation in the status line. */
 static void evaluation_report(void *context, double done)
 {
     struct mx_job *const job = context;
@@ -38,7 +38,7 @@ static void evaluation_report(void *context, double done)
 
 /* ---- the start ---- */
 
-/* With two devices: gives the data device the start delay to bring its first batch to the model device, and goes on as
+/* With two devices: gives the data device the start delay to bring its first batch to the model device, and continues as
  * soon as it is there. False: it is not there yet; the first step says what is missing and waits on. */
 static bool warm_up(const struct mx_job *job, const atomic_bool *stop)
 {
@@ -146,7 +146,7 @@ static int failure_save(struct mx_job *job, struct loop *loop)
     return mx_error_restore(&failure);
 }
 
-/* ---- a turn: step, tell, evaluate, save ---- */
+/* ---- a turn: step, report, evaluate, save ---- */
 
 /* Waits for the data of a step and trains. *made is false if a signal came while it waited: as if it had not begun. */
 static int step_run(struct mx_job *job, struct loop *loop, bool *made)
@@ -163,7 +163,7 @@ static int step_run(struct mx_job *job, struct loop *loop, bool *made)
     }
     loop->saved = false;
     if (loop->times.first_ns == 0) loop->times.first_ns = mx_clock_ns();
-    /* Also if the run ends here: then the evaluation is made when the run goes on. */
+    /* Also if the run ends here: then the evaluation is made when the run is resumed. */
     job->evaluations.due = report->step >= job->steps || (t->eval_every > 0 && report->step % t->eval_every == 0);
     return 0;
 }
@@ -250,11 +250,11 @@ static int end_check(struct mx_job *job, struct loop *loop)
     loop->late = !loop->enough && limit_ns(job) > 0 && t->now_ns - t->begin_ns >= limit_ns(job);
     mx_job_limit_estimate(job, mx_trainer_state(job->trainer)->step, t);
     loop->stopped = !loop->enough && atomic_load(job->stop);
-    bool over = loop->enough || loop->late; /* rank 0, which runs this, decides it; the others must know */
+    bool over = loop->enough || loop->late; /* rank 0, which runs this, decides it; the others must follow */
     return mx_job_ranks_agree(job, &loop->stopped, &over);
 }
 
-/* The time is over: looks once more at what was learned, unless that was just done or a signal comes, and saves. */
+/* The time is over: evaluates once more, unless that was just done or a signal comes, and saves. */
 static int late_finish(struct mx_job *job, struct loop *loop)
 {
     int rc = 0;
@@ -273,7 +273,7 @@ out:
     return rc;
 }
 
-/* Says how the run ended. MX_ERR_INTERRUPTED if that is not how it was meant to end. */
+/* Logs how the run ended. MX_ERR_INTERRUPTED if that is not how it was meant to end. */
 static int end_log(const struct mx_job *job, const struct loop *loop)
 {
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
@@ -326,7 +326,7 @@ int mx_job_run(struct mx_job *job)
         MX_TRY(end_check(job, &loop));
         if (loop.stopped || loop.enough || loop.late) break;
         MX_TRY(step_run(job, &loop, &made));
-        if (!made) continue; /* a signal came: the next look ends the run */
+        if (!made) continue; /* a signal came: the next check ends the run */
         if (mx_job_step_report(job, &loop.report) < 0 || between_steps(job, &loop) < 0)
             MX_TRY(failure_save(job, &loop));
     }

@@ -21,7 +21,7 @@ int mx_job_vocoder_choose(struct mx_job *job);
 bool mx_job_vocoder_there(const struct mx_job *job); /* it comes from a checkpoint: it has learned */
 void mx_job_vocoder_steps(struct mx_job *job);       /* its schedule, once the length of the run is known */
 void mx_job_vocoder_log(const struct mx_job *job);
-/* Says what part of the steps' time it really took, if any of it was measured. */
+/* Logs which share of the steps' time it took, if any of it was measured. */
 void mx_job_vocoder_share_log(const struct mx_job *job);
 /* Loads its weights, if it is not a new one, by way of `arrays`; *whole: with its moments, so its part of the state
  * counts, too. */

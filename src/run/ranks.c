@@ -19,7 +19,7 @@
 
 /* ---- start and end ---- */
 
-/* Rank 0 speaks for all. */
+/* Rank 0 reports for all. */
 static int quieten(const struct mx_job *job, enum mx_log_level level)
 {
     return mx_job_ranks_first(job) || job->request.quieten == NULL ? 0 : job->request.quieten(level);
@@ -122,7 +122,7 @@ static uint64_t checkpoint_hash(const struct mx_checkpoint *checkpoint)
     return sum;
 }
 
-/* Which checkpoints the run goes on from or begins with. */
+/* Which checkpoints the run resumes or begins with. */
 static uint64_t origin_hash(const struct mx_job *job)
 {
     return checkpoint_hash(job->origin) + 3 * checkpoint_hash(job->vocoder_origin);

@@ -19,7 +19,7 @@ static const char *const model_memory_names[] = {"model_gpu_memory",         "mo
                                                  "data.model_gpu_memory",    "pipeline.model_gpu_memory",
                                                  "pipeline.model_memory_mb", NULL};
 
-#define MEMORY_MOST_MB (INT64_C(1) << 30) /* a pebibyte: more is a slip of the keyboard */
+#define MEMORY_MOST_MB (INT64_C(1) << 30) /* a pebibyte: more is a typing error */
 
 static const struct mx_config_field device_fields[] = {
     {MX_CONFIG_INT(struct mx_settings_device, cpu_devices, 1, MX_SETTINGS_CPU_DEVICES_MAX, "1", NULL,
@@ -327,7 +327,7 @@ static const struct mx_config_field pipeline_fields[] = {
 };
 #undef PIPELINE
 
-/* Names of the program that this one succeeds for what is always so here. */
+/* Names in the program that this one succeeds for what is always the case here. */
 static const struct mx_config_answer answers[] = {
     {"prefetch_to_gpu", "true", "a batch is always on the device before it is trained on"},
     {"enable_parallel_batch", "true",

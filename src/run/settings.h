@@ -197,7 +197,7 @@ int mx_settings_read(const char *config, const char *const *set, size_t count, s
 
 /* ---- settings of a run (settings_run.c) ---- */
 /* The settings of the run in a folder, then `count` overrides. If its file is lost or damaged, the newest checkpoint
- * has them, too. A run from before there was a vocoder goes on without one. On failure there is nothing to release. */
+ * has them, too. A run that began without a vocoder continues without one. On failure there is nothing to release. */
 int mx_settings_resume(const char *run, const char *const *set, size_t count, struct mx_settings *out);
 /* Before a run is opened: makes paths absolute, so that the run can be resumed from any folder, and fills in everything
  * that the optimization level decides. */

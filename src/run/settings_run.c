@@ -60,7 +60,7 @@ static bool run_there(const char *folder)
     static const char *const parts[] = {"config.yaml", "checkpoints", "log.txt"};
     for (size_t i = 0; !there && i < sizeof parts / sizeof parts[0]; i++) {
         char *const path = mx_format("%s/%s", folder, parts[i]);
-        there = path == NULL || access(path, F_OK) == 0; /* without memory, what follows says so */
+        there = path == NULL || access(path, F_OK) == 0; /* without memory, the next call fails */
         mx_free(path);
     }
     return there;

@@ -18,7 +18,7 @@
 #include "run/networks.h"
 #include "run/state.h"
 
-/* ---- the trainer's own words ---- */
+/* ---- the names of the trainer's state ---- */
 
 /* The state of each part: whole numbers, then fractions, of struct mx_part_state. */
 #define PART(name, member)                                                                                             \
@@ -420,7 +420,7 @@ void mx_job_state_contents(struct mx_job *job)
     job->corpus.contents = 0; /* once */
 }
 
-/* The acoustic network of a run that goes on. */
+/* The acoustic network of a resumed run. */
 static int acoustic_resume(struct mx_job *job, struct mx_trainer_state *state)
 {
     int rc = 0;

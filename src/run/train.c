@@ -153,7 +153,7 @@ int mx_train_step(struct mx_train *run, struct mx_train_report *report)
         return end_of(run, MX_FAIL(MX_ERR_INTERRUPTED, NULL, "training was interrupted"));
     int rc = mx_job_step(job, &r);
     if (rc < 0 && r.step_ns == 0) return end_of(run, rc);
-    if (run->best_unsaved) { /* too late: the weights are not those of the best evaluation any more */
+    if (run->best_unsaved) { /* too late: the weights are no longer those of the best evaluation */
         job->best = run->before;
         run->best_unsaved = false;
     }

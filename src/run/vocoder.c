@@ -2,8 +2,8 @@
  *
  * The vocoder of a run: whether there is one, where it comes from, and whether it is trained. See networks.h.
  *
- *     new            trained from nothing
- *     vocoder.from   taken from another run's checkpoint; it is left alone unless it has a learning rate
+ *     new            trained from scratch
+ *     vocoder.from   taken from another run's checkpoint; it is not trained unless it has a learning rate
  *     --init-from    the checkpoint's vocoder, if it has one, is the beginning of this run's
  *     --resume       the run's own. If the run has none, a new one begins; if it is no longer trained, it is kept.
  *
@@ -201,7 +201,7 @@ void mx_job_vocoder_share_log(const struct mx_job *job)
 
 /* ---- weights ---- */
 
-/* A run begins with the vocoder of another one, or goes on with one that was not trained before. */
+/* A run begins with the vocoder of another one, or continues with one that was not trained before. */
 static int weights_begin(struct mx_job *job, const struct mx_checkpoint *source, const struct mx_trainer_arrays *arrays)
 {
     int rc = 0;

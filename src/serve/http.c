@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The HTTP server: its connections, its threads and their times; see http.h. libmicrohttpd gives each connection a
- * thread, in which everything about a request happens, so an answer may wait for sound. It has no time limits of its own
- * that know whose turn it is: the watcher closes what takes too long.
+ * thread, in which everything about a request happens, so an answer may wait for sound. Its own time limits do
+ * not know whose turn it is: the watcher closes what takes too long.
  */
 #include "serve/http.h"
 
@@ -33,7 +33,7 @@
 #define SEND_BYTES   (64 << 10)         /* that the system may hold for a client; it takes twice as much */
 #define BODY_SPARE   ((size_t)64 << 10) /* of a body, in addition to its text */
 #define BODY_FACTOR  6                  /* bytes of JSON that a byte of text may take: \u0041 */
-#define DROPPED_MAX  ((size_t)8 << 20)  /* bytes of a body that is too large: after them nobody listens */
+#define DROPPED_MAX  ((size_t)8 << 20)  /* bytes read of a body that is too large; then the connection is closed */
 
 static const struct mx_listen_use use = {"the HTTP server", "--listen", MX_HTTP_ADDRESS};
 
@@ -301,7 +301,7 @@ static void *watch(void *context)
 /* ---- open and close ---- */
 
 /* Threads of the daemon inherit the signals that are blocked: handlers run in the main thread alone, and a client that
- * goes away is no SIGPIPE. */
+ * disconnects raises no SIGPIPE. */
 static struct MHD_Daemon *daemon_start(struct mx_http *http)
 {
     sigset_t all, before;

@@ -61,7 +61,7 @@ struct mx_http_options {
 /* Listens, and answers from now on. MX_ERR_USAGE: the address or the token is invalid, or a token is missing; MX_ERR_IO:
  * the port is not available; MX_ERR_UNSUPPORTED: built without libmicrohttpd. */
 int mx_http_open(const struct mx_http_options *options, struct mx_service *service, struct mx_http **out);
-/* No new connections from now on; answers in progress go on. Call mx_service_drain first: new requests are refused. */
+/* No new connections from now on; answers in progress continue. Call mx_service_drain first: new requests are refused. */
 void mx_http_drain(struct mx_http *http);
 /* Waits until no request is being answered: 0, or MX_ERR_TIMEOUT. */
 int mx_http_wait(struct mx_http *http, int timeout_ms);

@@ -50,7 +50,7 @@ void mx_http_problem_log_end(void);
 /* The body of POST /v1/audio/speech. */
 bool mx_openai_parse(const struct mx_service *service, const char *body, size_t bytes, struct mx_http_speech *out,
                      struct mx_http_problem *problem);
-/* The body of POST /synthesize. `type` is its Content-Type or NULL: JSON if it says so or the body begins with '{',
+/* The body of POST /synthesize. `type` is its Content-Type or NULL: JSON if the type or a body that begins with '{' indicates it,
  * otherwise the text itself, whose other fields `find` knows (those of the query). */
 bool mx_piper_parse(const struct mx_service *service, const char *type, const char *body, size_t bytes,
                     const char *(*find)(void *context, const char *key), void *context, struct mx_http_speech *out,
@@ -76,7 +76,7 @@ bool mx_http_field_truth(const struct cJSON *tree, const char *key, bool *out, s
  * and is looked up; otherwise the speaker that is set already stays. */
 bool mx_http_speech_common(const struct mx_service *service, const struct cJSON *tree, struct mx_http_speech *speech,
                            struct mx_http_problem *problem);
-/* The voice `name`, and the speaker if the name says so. */
+/* The voice `name`, and the speaker if the name includes one. */
 bool mx_http_speech_voice(const struct mx_service *service, const char *name, struct mx_http_speech *speech,
                           struct mx_http_problem *problem);
 bool mx_http_speech_speaker(const struct mx_service *service, const char *name, struct mx_http_speech *speech,

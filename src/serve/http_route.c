@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which request means what: the table of paths, who may ask, and what is wrong with a request before its body is read.
+ * The routes: the table of paths, who may use them, and what is wrong with a request before its body is read.
  * Refused requests are answered when all of their body is there, because many clients do not look for an answer before.
  */
 #include <microhttpd.h>
@@ -134,7 +134,7 @@ static const struct mx_http_route *route_find(const char *path)
     return NULL;
 }
 
-/* Nothing is at this path: says what is there. */
+/* Nothing is at this path: the error lists what exists. */
 static void unknown_set(struct mx_http_problem *problem, const char *path)
 {
     char quoted[96], known[512] = "";
@@ -151,7 +151,7 @@ static void unknown_set(struct mx_http_problem *problem, const char *path)
                         mx_string_quote(quoted, sizeof quoted, path), known);
 }
 
-/* The body, as far as its header says so. */
+/* The body, of the length that its header gives. */
 static bool length_good(struct mx_http_request *request)
 {
     const char *const text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Content-Length");
@@ -204,7 +204,7 @@ static bool origin_good(struct mx_http_request *request)
                                mx_string_quote(quoted, sizeof quoted, origin));
 }
 
-/* A token says enough: whoever has it may ask from anywhere. */
+/* A token is enough: a client that has it may ask from anywhere. */
 static bool source_good(struct mx_http_request *request)
 {
     if (request->http->token[0] == '\0') return host_good(request) && origin_good(request);

@@ -23,7 +23,7 @@
 #include "serve/http_lists.h"
 
 #define SAMPLES     4096               /* taken from the service at once */
-#define WAIT_MS     50                 /* between two looks at whether the client is there */
+#define WAIT_MS     50                 /* between two checks whether the client is connected */
 #define BLOCK_BYTES ((size_t)16 << 10) /* of an answer */
 #define FRAME       256                /* samples: an "output token" */
 
@@ -131,7 +131,7 @@ out:
     return rc;
 }
 
-/* An error after the beginning: an event, or nothing more. */
+/* An error after the beginning: an event, or the end of the body. */
 static bool fail_event(struct mx_http_stream *s, int rc)
 {
     struct mx_http_problem problem = s->request->problem;

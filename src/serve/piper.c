@@ -151,6 +151,6 @@ char *mx_piper_info(const struct mx_service *service)
     cJSON_AddStringToObject(info, "name", voice->id);
     cJSON_AddStringToObject(info, "language", voice->language_count > 0 ? voice->languages[0] : "");
     cJSON_AddNumberToObject(info, "num_speakers", voice->speaker_count > 0 ? (double)voice->speaker_count : 1);
-    cJSON_AddNullToObject(answer, "last"); /* what others had spoken is nobody's business */
+    cJSON_AddNullToObject(answer, "last"); /* texts of other clients are private */
     return mx_http_json_print(answer);
 }

@@ -261,7 +261,7 @@ const struct mx_service_voice *mx_service_voice(const struct mx_service *s, size
     return &s->engines[voice].facts;
 }
 
-/* Names that clients send because the voice cannot be left out. */
+/* Names that clients send because their API requires a voice. */
 static bool is_usual_name(const char *name)
 {
     static const char *const names[] = {

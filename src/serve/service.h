@@ -144,7 +144,7 @@ struct mx_service_counts {
     uint64_t refused;            /* because the queue was full */
     uint64_t active;             /* now */
     uint64_t waiting;            /* of these: no sound yet */
-    uint64_t pieces, batches;    /* pieces / batches is how much company a piece has */
+    uint64_t pieces, batches;    /* pieces / batches is the mean batch size */
     uint64_t characters, tokens; /* of text, spoken */
     uint64_t unknown;            /* symbols left out */
     double sound_seconds;        /* made */

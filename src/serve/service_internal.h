@@ -6,7 +6,7 @@
  * sound. Others may add text to a job. Workers (service_worker.c) take items of all jobs, run the networks and give
  * sound; each has engines of its own.
  *
- * Memory: the service owns voices and engines. A job owns its text, items and sound. It is freed by whoever drops the
+ * Memory: the service owns voices and engines. A job owns its text, items and sound. It is freed by the one who drops the
  * last of its `holders`: the client, or a worker if one was still working for the job.
  */
 #ifndef MX_SERVE_SERVICE_INTERNAL_H
@@ -68,8 +68,8 @@ struct mx_service_worker {
  *   - draining, stopped and closing never go back to false.
  *   - `resting` is the number of workers, without the express one, that wait on `work`; `courting` of them only until
  *     an item that is being made is there, or will not be.
- * Whoever makes work (an item, room for sound, the end) broadcasts `work`; whoever removes the last job broadcasts
- * `idle`; whoever changes what a reader waits for broadcasts `changed` of its job.
+ * New work (an item, room for sound, the end) broadcasts `work`; removing the last job broadcasts
+ * `idle`; a change of what a reader waits for broadcasts `changed` of its job.
  * Nothing that takes long happens under it: the longest is the copy of MX_SERVICE_READ_MOST samples. */
 struct mx_service {
     struct mx_service_options options;
@@ -154,7 +154,7 @@ enum mx_service_asked {
 struct mx_service_job *mx_service_turn(const struct mx_service *s, const struct mx_service_engine *engine,
                                        enum mx_service_asked asked);
 void mx_service_turn_end(struct mx_service_job *job); /* it had its turn */
-/* Has it an item, and will its reader take the sound? */
+/* Is an item queued, and has its reader room for the sound? */
 bool mx_service_job_ready(const struct mx_service_job *job);
 int mx_service_new_count(const struct mx_service *s); /* jobs that are ready, and have had no turn */
 

@@ -39,7 +39,7 @@ static void job_unlist(struct mx_service_job *job)
     if (job->placed) s->counts.active--;
     if (job->placed && !job->over && job->error.code == 0) s->counts.cancelled++;
     if (s->jobs == NULL) pthread_cond_broadcast(&s->idle);
-    pthread_cond_broadcast(&s->work); /* nobody waits for this job's company any longer */
+    pthread_cond_broadcast(&s->work); /* no worker waits any longer for this job to share a batch */
 }
 
 static void blocks_free(struct mx_service_block *first)
@@ -125,7 +125,7 @@ static int place_check(struct mx_service *s)
     return mx_error_hint("try again in %d s", mx_service_retry_now(s));
 }
 
-/* A job without text has no place: only what can be spoken keeps others from being spoken to. */
+/* A job without text has no place in the queue: only work that can start keeps others waiting. */
 static int place_acquire(struct mx_service_job *job)
 {
     struct mx_service *const s = job->service;

@@ -67,7 +67,7 @@ static double marks_pause_ms(const char *text, size_t length)
     return ellipsis ? MX_SPLIT_ELLIPSIS_MS : mx_split_pause_ms('.');
 }
 
-/* Is the character at `at` all there, or has it no right one? Four bytes tell. */
+/* Is the character at `at` complete, or invalid? Four bytes decide. */
 static bool is_known(size_t bytes, size_t length, size_t at)
 {
     return bytes > 0 || length - at >= 4;
@@ -79,7 +79,7 @@ enum ends {
     HERE,
 };
 
-/* Goes on over the marks, closing brackets and blanks from the mark before `at` on, as far as they are there, but not
+/* Continues over the marks, closing brackets and blanks from the mark before `at` on, as far as they are there, but not
  * further than LONGEST bytes of each. UNKNOWN: more may come. */
 static enum ends run_follow(struct mx_service_sentence *s, const char *text, size_t length)
 {
@@ -106,7 +106,7 @@ static enum ends run_follow(struct mx_service_sentence *s, const char *text, siz
         s->looked++;
     }
     if (s->blanks_end == s->run_end && !s->wide) return NOT_HERE;
-    return s->blanks_end == length ? UNKNOWN : HERE; /* the next character tells, and whether it is a paragraph */
+    return s->blanks_end == length ? UNKNOWN : HERE; /* the next character decides, also about a paragraph */
 }
 
 /* Does a sentence end with the mark before `at`? */

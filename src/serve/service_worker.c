@@ -14,7 +14,7 @@
  *
  * Sharing: what waits is divided among the workers that have nothing to do.
  *
- * Company: if the batch is not full while another job's piece is being prepared, a worker waits for it, at most
+ * Batching: if the batch is not full while another job's piece is being prepared, a worker waits for it, at most
  * company_ms from the moment when the oldest piece was ready. A lone piece does not wait.
  */
 #include <errno.h>
@@ -61,7 +61,7 @@ static void batch_add(struct batch *b, struct mx_service_job *job)
     pthread_cond_broadcast(&job->changed); /* there is room for another item */
 }
 
-/* How the jobs of an engine stand. */
+/* The state of an engine's jobs. */
 struct standing {
     int ready, coming;  /* with an item; with one that is being prepared */
     uint64_t oldest_ns; /* when the first of the ready ones was */
@@ -80,7 +80,7 @@ static struct standing standing_of(const struct mx_service *s, const struct mx_s
     return standing;
 }
 
-/* Waits on `work`, until a time or for ever (0). */
+/* Waits on `work`, until a time or forever (0). */
 static void work_wait(struct mx_service *s, uint64_t until_ns)
 {
     const struct timespec when = mx_clock_timespec(until_ns);
@@ -192,7 +192,7 @@ static bool job_alive(struct mx_service_job *job)
     return alive;
 }
 
-/* Gives the block of a piece its room: the reader knows then where it ends. */
+/* Allocates the block of a piece; the reader then knows where it ends. */
 static int block_create(struct work *w, size_t count)
 {
     float *const samples = mx_alloc(count, sizeof *samples);
@@ -204,7 +204,7 @@ static int block_create(struct work *w, size_t count)
     return 0;
 }
 
-/* Lets the reader have the samples of the block up to `filled`. */
+/* Publishes the samples of the block up to `filled` to the reader. */
 static void block_publish(struct mx_service_job *job, struct mx_service_block *block, size_t filled)
 {
     struct mx_service *const s = job->service;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The Wyoming server: its port, threads and limits; see wyoming.h. What is said on a connection is in wyoming_talk.c.
+ * The Wyoming server: its port, threads and limits; see wyoming.h. The exchange on a connection is in wyoming_talk.c.
  */
 #include "serve/wyoming.h"
 
@@ -43,12 +43,12 @@ struct connection {
     int socket;     /* -1: none */
     bool displaced; /* TALKING, but shut down for a new one: it does not count */
     unsigned char address[16];
-    atomic_uint_fast64_t idle_ns; /* since when it says nothing (mx_wyoming_talk) */
+    atomic_uint_fast64_t idle_ns; /* since when it is idle (mx_wyoming_talk) */
     pthread_t thread;
 };
 
 /* Invariants under `lock`: `active` connections are TALKING; the socket of a connection is open exactly while it is
- * TALKING, so whoever holds the lock may shut it down; a connection becomes ENDED only by its own thread, as the last
+ * TALKING, so the holder of the lock may shut it down; a connection becomes ENDED only by its own thread, as the last
  * thing it does, and FREE only by the thread that has joined it. `counts` is read and written under it, too. */
 struct mx_wyoming {
     struct mx_wyoming_shared shared;
@@ -124,7 +124,7 @@ static struct connection *place_find(struct mx_wyoming *w, const unsigned char a
     for (size_t i = 0; i < w->connection_count; i++) {
         struct connection *const c = &w->connections[i];
         if (c->state == ENDED) {
-            pthread_join(c->thread, NULL); /* it has let go of the lock, or is about to: it waits for nothing */
+            pthread_join(c->thread, NULL); /* it has released the lock, or is about to: it waits for nothing */
             c->state = FREE;
         }
         if (c->state == FREE && found == NULL) found = c;

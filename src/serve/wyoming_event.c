@@ -126,7 +126,7 @@ static bool is_blank(const char *text, size_t length)
 static int line_end(struct mx_wyoming_parser *p)
 {
     int rc = 0;
-    if (is_blank(p->bytes, p->used)) { /* as people make who type */
+    if (is_blank(p->bytes, p->used)) { /* as people who type it do */
         p->used = 0;
         return 0;
     }
@@ -256,7 +256,7 @@ void mx_wyoming_write_error(struct mx_string *out, const char *text, const char 
     cJSON_Delete(data);
 }
 
-/* What audio-start and audio-chunk both say. */
+/* The fields that audio-start and audio-chunk share. */
 static int format_print(char *out, size_t size, int rate)
 {
     return snprintf(out, size, "{\"rate\":%d,\"width\":2,\"channels\":1}", rate);

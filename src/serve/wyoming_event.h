@@ -48,7 +48,7 @@ void mx_wyoming_parser_close(struct mx_wyoming_parser *parser);
 
 /* Takes bytes until an event is complete: 1, and *event is the caller's; *used of the bytes were taken. 0: all were
  * taken, and the event needs more. MX_ERR_FORMAT: this is not Wyoming, or more than event_max bytes; the connection
- * cannot go on, because nobody knows where the next event begins. */
+ * cannot continue, because the beginning of the next event is unknown. */
 int mx_wyoming_parse(struct mx_wyoming_parser *parser, const char *bytes, size_t count, size_t *used,
                      struct mx_wyoming_event *event);
 /* An event has begun and is not complete. */

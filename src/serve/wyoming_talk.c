@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is said on one Wyoming connection; see wyoming.h. One thread does all of it. While it waits for sound it looks
- * at the socket now and then: often while text is still coming, because that text is what makes the sound.
+ * The exchange on one Wyoming connection; see wyoming.h. One thread does all of it. While it waits for sound it polls
+ * the socket now and then: often while text is still coming, because that text is what makes the sound.
  *
  * Memory: a talk is on the stack of its thread, and ends its job whatever happens.
  */
@@ -59,7 +59,7 @@ static bool stopped(const struct talk *t)
     return atomic_load_explicit(&t->shared->stop, memory_order_relaxed);
 }
 
-/* All of it within the patience of the server. */
+/* Sends everything within the time limit of the server. */
 static int bytes_send(struct mx_wyoming_shared *shared, int socket, const char *bytes, size_t count)
 {
     const uint64_t end = mx_clock_ns() + (uint64_t)shared->patience_ms * MX_NS_PER_MS;
@@ -201,7 +201,7 @@ out:
     return rc;
 }
 
-/* Nothing to say is nothing wrong in a conversation: the answer has no sound. */
+/* An empty text is not an error in a conversation: the answer has no sound. */
 static int nothing_end(struct talk *t)
 {
     mx_log_rate_write(&t->shared->nothing, MX_LOG_INFO, "wyoming: %s", mx_error_last()->message);

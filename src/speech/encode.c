@@ -3,7 +3,7 @@
  * Streaming encoders, see encode.h. libsndfile writes flac, opus and mp3 into a growing block that the caller empties:
  * what it writes at the end leaves at once, and when it goes back to complete a header that has left, those bytes are
  * dropped. (The header of a FLAC stream may leave its length open. Before the first MP3 frame, libsndfile leaves room
- * for one that describes the file; it would sound as silence and is removed.)
+ * for one that describes the file; it would be heard as silence and is removed.)
  */
 #include "speech/encode.h"
 

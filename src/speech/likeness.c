@@ -63,7 +63,7 @@ void mx_timbre_release(struct mx_timbre *t)
     *t = (struct mx_timbre){0};
 }
 
-/* The median pitch in semitones. Sorts them: nobody needs their order. */
+/* The median pitch in semitones. Sorts them in place. */
 static double pitch_of(const struct mx_timbre *t)
 {
     mx_robust_sort(t->semitones, t->voiced);
@@ -83,7 +83,7 @@ static int passage_open(const struct mx_speak *speak, int32_t language, struct m
     return mx_speak_script_open(&how, text, (size_t)length, out);
 }
 
-/* Says a piece and listens to it. */
+/* Synthesises a piece and measures the result. */
 static int piece_hear(struct mx_speak *speak, const struct mx_speak_piece *piece, struct mx_timbre *timbre)
 {
     int rc = 0;
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* The timbre of the passage, said with a likeness. */
+/* The timbre of the passage, spoken with a likeness. */
 static int passage_hear(struct mx_speak *speak, const float *vector, int32_t language,
                         const struct mx_speak_likeness *likeness, struct mx_timbre *timbre)
 {

@@ -9,7 +9,7 @@
  *
  * A kind that is not named has its usual pause: split.h has those of sentences, paragraphs and ellipses; a dash is part of
  * its sentence, which the network speaks as it learned, and the end of a line is a blank. Pauses shrink with the speed of
- * speech, whoever gives them; only SSML gives silence in seconds of the clock.
+ * speech, whatever their source; only SSML gives silence in seconds of the clock.
  */
 #ifndef MX_SPEECH_PAUSES_H
 #define MX_SPEECH_PAUSES_H

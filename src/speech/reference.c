@@ -94,7 +94,7 @@ static int recording_read(struct listening *l, const struct mx_reference *r, con
 
 /* ---- problems ---- */
 
-/* `format` goes on after the name of the recording. */
+/* `format` is the rest of the message, after the name of the recording. */
 __attribute__((format(printf, 4, 5))) static void problem(struct listening *l, enum problem which,
                                                           const struct mx_reference *r, const char *format, ...)
 {

@@ -232,7 +232,7 @@ void mx_speak_script_close(struct mx_speak_script *s)
 
 /* ---- making items ---- */
 
-/* The span whose pieces are said now. */
+/* The span whose pieces are being spoken. */
 static const struct mx_speak_span *span_now(const struct mx_speak_script *s)
 {
     return &s->spans[s->span_next - 1];
@@ -379,7 +379,7 @@ static int slot_next(struct mx_speak_script *s, struct mx_speak_script_slot *slo
         if (s->options.longest_tokens > 0 && tokens.count > s->options.longest_tokens) {
             s->unknown = before;
             MX_TRY(piece_halve(s, piece));
-        } else if (tokens.count > 2) { /* otherwise BOS and EOS: nothing of it is known */
+        } else if (tokens.count > 2) { /* otherwise only BOS and EOS: it has no known symbols */
             MX_TRY(slot_fill(s, piece, tokens, slot));
             return 1;
         }
@@ -428,7 +428,7 @@ int mx_speak_script_next(struct mx_speak_script *s, struct mx_speak_item *item)
     }
     struct mx_speak_script_slot *const slot = &s->slots[s->turn];
     s->turn = !s->turn;
-    ahead_fill(s); /* if that fails, this item is said before */
+    ahead_fill(s); /* if that fails, this item is spoken first */
     if (first) slot->item.before_ms = gap_given_ms(s, &slot->gap, slot->item.speed);
     slot->item.pause_ms = pause_ms(s, slot);
     s->counts.items++;

@@ -156,7 +156,7 @@ out:
     return rc;
 }
 
-/* The end of the line that begins at `at`, its newline included; *blank tells whether it has nothing on it. */
+/* The end of the line that begins at `at`, its newline included; *blank: it has nothing on it. */
 static size_t line_end(const char *text, size_t length, size_t at, bool *blank)
 {
     *blank = true;

@@ -24,7 +24,7 @@
 #include "base/alloc.h"
 #include "text/language.h"
 
-/* Part of the hash of every corpus: raise it whenever the same input gives another output. A voice goes on reading by the
+/* Part of the hash of every corpus: raise it whenever the same input gives another output. A voice keeps reading by the
  * rules that it was trained with (reading.h), so what a version said must stay possible.
  *     1
  *     2  English: letters and Roman numerals that stand alone. Persian: ezafe and homographs

@@ -87,7 +87,7 @@ int mx_phonemizer_words(enum mx_language_id language, struct mx_string *out, siz
     path = mx_format("%s/%.*s_dict", folder, (int)strcspn(known->voice, "-"), known->voice);
     if (path == NULL) MX_TRY(MX_ERR_NO_MEMORY);
     rc = mx_file_read(path, FILE_MAX, &data, &bytes);
-    if (rc == MX_ERR_NOT_FOUND) { /* the dictionary of Norwegian, nb, is no_dict: nothing but its voice file says so */
+    if (rc == MX_ERR_NOT_FOUND) { /* the dictionary of Norwegian, nb, is no_dict: only its voice file shows that */
         mx_error_clear();
         rc = 0;
         goto out;

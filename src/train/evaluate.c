@@ -37,7 +37,7 @@ void mx_evaluator_destroy(struct mx_evaluator *e)
     mx_free(e);
 }
 
-/* What it takes to speak, and to keep a picture. */
+/* Options of speaking and of keeping a picture. */
 static int speaking_prepare(struct mx_trainer *t, struct mx_evaluator *e)
 {
     int rc = 0;

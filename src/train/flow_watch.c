@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "pipeline/advice.h"
 
-#define SLACK_BYTES 4096 /* what may come and go in a budget without being called growth */
-#define FIRST_STEPS 2    /* of a run: the pipeline fills up, so they tell nothing */
+#define SLACK_BYTES 4096 /* change in a budget that does not count as growth */
+#define FIRST_STEPS 2    /* of a run: the pipeline fills up, so they mean nothing */
 #define REPEAT_NS                                                                                                      \
-    UINT64_C(600000000000) /* short steps have calm and restless windows in turns: no warning twice in ten minutes */
+    UINT64_C(600000000000) /* short steps have calm and varying windows in turns: at most one warning in ten minutes */
 #define LOADS_NS UINT64_C(1000000000)
 
 void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeline, struct mx_device *data,
@@ -27,7 +27,7 @@ void mx_flow_watch_start(struct mx_flow_watch *watch, struct mx_pipeline *pipeli
     mx_budget_watch_restart(mx_device_budget(model));
 }
 
-/* What was added between two readings: what is measured late may make the later one a little less. */
+/* The difference of two readings; late measurements may make the later one slightly smaller. */
 static uint64_t between(uint64_t from, uint64_t to)
 {
     return to > from ? to - from : 0;
@@ -80,13 +80,13 @@ static void memory_measure(struct mx_device *device, uint64_t *used, uint64_t *l
     *used = *limit - mx_budget_available(budget);
 }
 
-/* Drivers take their samples some times a second, and asking them takes time. */
+/* Drivers sample a few times a second, and querying them takes time. */
 static void loads_measure(struct mx_flow_watch *m, struct mx_flow_watch_report *out)
 {
     const uint64_t now = mx_clock_ns();
     if (m->loads_ns == 0 || now - m->loads_ns >= LOADS_NS) {
         m->loads_ns = now;
-        (void)mx_device_load(m->model, &m->model_load); /* all 0 where it is not told */
+        (void)mx_device_load(m->model, &m->model_load); /* all 0 where it is not available */
         m->data_load = m->model_load;
         if (m->data != m->model) (void)mx_device_load(m->data, &m->data_load);
     }

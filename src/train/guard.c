@@ -8,7 +8,7 @@
 
 #define FORGET 0.02 /* share of the newest step in the averages */
 
-/* A run that has hardly any spread must not report rounding as a spike: this share of the mean is always ordinary. */
+/* A run with hardly any spread must not report rounding as a spike: this share of the mean is always normal. */
 #define SPREAD_LEAST 0.01
 
 static double deviation_of(const struct mx_guard_average *average)

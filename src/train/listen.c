@@ -67,7 +67,7 @@ void mx_listener_destroy(struct mx_listener *l)
     mx_free(l);
 }
 
-/* Why the host batch did not take the utterance: it asked the dataset the same. */
+/* Why the host batch did not accept the utterance: it made the same query to the dataset. */
 static int reason_find(const struct mx_listener *l, uint32_t index, const char **why)
 {
     struct mx_dataset_item item;

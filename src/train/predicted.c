@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vocoder learns from the mel that really comes: some of its segments get what the acoustic network has just
+ * The vocoder also trains on predicted mel: some of its segments get what the acoustic network has just
  * predicted for the same frames. Its durations are those of the aligner, so sound and prediction belong together.
  *
  * Which segments these are follows from the step and their draws, so an interrupted run chooses the same ones. Owns no

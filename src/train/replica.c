@@ -223,7 +223,7 @@ static int run_submit(struct mx_replica *r, int32_t number, const struct mx_netw
                                   mx_replica_losses(r, number));
 }
 
-/* Recorded again each time, because sizes, seeds and places of batches are arguments; so it is right whatever they are.
+/* Recorded again each time, because sizes, seeds and places of batches are arguments; so it is correct for any of them.
  * A device that fails to record still runs what it is given. */
 static int run_recorded(struct mx_replica *r, int32_t number, const struct mx_network_pass *pass)
 {

@@ -34,7 +34,7 @@ const struct mx_level_settings *mx_level_settings(enum mx_level level)
     return &levels[level];
 }
 
-/* Is the value in (0, most]? Says no to NaN. */
+/* Is the value in (0, most]? False for NaN. */
 static bool within(double value, double most)
 {
     return value > 0 && value <= most;

@@ -128,7 +128,7 @@ static double alone_of(const struct mx_share_meter *meter)
     return (double)meter->step_ns / (double)meter->own_frames;
 }
 
-/* Tells a change, with its reason. */
+/* Logs a change, with its reason. */
 static void change_log(const struct mx_trainer *t, const struct mx_share_case *c, const struct mx_share_decision *d,
                        int64_t step)
 {

@@ -6,7 +6,7 @@
  * the replicas (replica.h) of the first part; both run at the same time.
  *
  * The step first takes all its batches, because the gradient of each depends on the frames and tokens of the whole
- * step. They are given back when nothing needs them any more, their names included. The host waits twice: for the
+ * step. They are released when nothing needs them any more, their names included. The host waits twice: for the
  * losses, which it checks before the optimizer may run (a gradient can be finite where the loss is not: that of |x|
  * is), and for the update. With two replicas the first wait is also for the norms of both halves.
  */
@@ -243,7 +243,7 @@ static void utterances_name(const struct mx_trainer *t, struct mx_trainer_part *
         }
 }
 
-/* After the update: what the guard thinks of a part. */
+/* After the update: the guard's verdict about a part. */
 static void part_judge(struct mx_trainer *t, struct mx_trainer_part *p)
 {
     struct mx_part_state *const state = &t->state.parts[p->which];
@@ -257,7 +257,7 @@ static void part_judge(struct mx_trainer *t, struct mx_trainer_part *p)
     if (p->guard.verdict <= MX_GUARD_SPIKE) state->updates++;
 }
 
-/* Tells the user. */
+/* Logs the verdict. */
 static int verdict_log(const struct mx_trainer *t, struct mx_trainer_part *p)
 {
     const enum mx_guard_verdict verdict = p->guard.verdict;
@@ -294,7 +294,7 @@ static void parts_begin(struct mx_trainer *t)
 }
 
 /* Takes the batches of the step. Batches group recordings of similar length, so all of one can be unusable: silence of
- * ten seconds, for example. Such batches are given back, and the step takes the next ones. All ranks do so together. */
+ * ten seconds, for example. Such batches are released, and the step takes the next ones. All ranks do so together. */
 static int batches_find(struct mx_trainer *t, struct mx_trainer_report *report, int32_t *held)
 {
     int rc = 0;

@@ -39,7 +39,7 @@ out:
     return rc;
 }
 
-/* The place of a vocoder that is ready. Until its weights are written it is one that has learned nothing. */
+/* The place of a vocoder that is ready. Until its weights are written it is untrained. */
 static int ready_create(struct mx_trainer *t)
 {
     int rc = 0;
@@ -250,7 +250,7 @@ struct mx_trainer_voice mx_trainer_voice(const struct mx_trainer *t)
             voice.vocoder_frozen = mx_slice_at(own->weights, 0);
             continue;
         }
-        /* Queued before whatever is said next. If it cannot be, neither can that: the stream has failed. */
+        /* Queued before the next submission. If it cannot be queued, neither can that: the stream has failed. */
         if (p->at_work > 1) (void)mx_replica_take_average(own, p->replicas[1]);
         voice.model = own->network->model;
         voice.average = average;

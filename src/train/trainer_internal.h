@@ -79,7 +79,7 @@ struct mx_share_control {
     struct mx_share_meter meter;   /* the steps with that share */
     double alone_ns;               /* time of a step per frame without sharing; 0: not measured */
     struct mx_pipeline_stats mark; /* when the first steps were over */
-    bool told;                     /* the user was told why nothing is shared */
+    bool told;                     /* the reason why nothing is shared was logged */
 };
 
 /* Uses the trainer's initial state; call it before the pipeline is created. */

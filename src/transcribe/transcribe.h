@@ -3,7 +3,7 @@
  * Texts for a folder of recordings that has none: one or two recognisers (recogniser.h) hear every file, a trained voice
  * judges how well the text explains the sound, and the folder becomes a corpus:
  *
- *     transcripts.tsv  what was heard in every file (transcripts.h); with it, interrupted work goes on
+ *     transcripts.tsv  what was heard in every file (transcripts.h); with it, interrupted work continues
  *     metadata.csv     the manifest, "audio_file|text" or "audio_file|text|speaker_name": all files with a text
  *     decisions.tsv    suspect rows are dropped, with the reason as the note, which begins with "transcribe: ". Decisions of
  *                      people stay, and take precedence (corpus/manifest/decisions.h)

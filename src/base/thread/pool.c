@@ -36,7 +36,7 @@
 
 /* ---- threads ---- */
 
-/* 8,192 cores; the kernel's own limit. */
+/* 8,192 cores, the limit of the kernel. */
 struct core_set {
     cpu_set_t words[8];
 };

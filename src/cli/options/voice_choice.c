@@ -62,7 +62,7 @@ const char *mx_command_choice_speaker(const struct mx_command_choice *choice, co
     if (state == NULL || choice->speaker != NULL) return NULL;
     const int rc = language != NULL ? mx_language_parse(language, &wanted) : mx_text_detect(text, length, &wanted);
     if (rc < 0) {
-        mx_error_clear(); /* whoever speaks the text says so */
+        mx_error_clear(); /* speaking the text reports it */
         return NULL;
     }
     for (size_t i = 0; i < state->speaker_count; i++) {

@@ -90,7 +90,7 @@ out:
     return rc;
 }
 
-/* What the encoder has made, to whoever reads it. */
+/* Passes on what the encoder has made. */
 static int stream_send(struct mx_synth_output *o)
 {
     size_t bytes;

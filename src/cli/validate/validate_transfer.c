@@ -196,7 +196,8 @@ static size_t room(const struct rig *rig)
         const uint64_t half = mx_budget_available(mx_device_budget(rig->sides[i].device)) / 2;
         if (half < least) least = half;
     }
-    return least > sizes[0] + TAIL ? (size_t)least - TAIL : sizes[0]; /* where even that is too much, the limit tells */
+    return least > sizes[0] + TAIL ? (size_t)least - TAIL
+                                   : sizes[0]; /* where even that is too much, the limit refuses */
 }
 
 int mx_validate_transfer(struct mx_validate *v)

@@ -350,7 +350,7 @@ void mx_audio_stream_end(struct mx_audio_reader *reader)
     reader->stream = (struct mx_audio_file){0};
 }
 
-/* The frames of the block that are numbers; a report tells of the first that is not. */
+/* The frames of the block that are numbers; a report names the first that is not. */
 static size_t finite_frames(const struct mx_audio_reader *reader, size_t frames, struct mx_audio_report *report)
 {
     const size_t channels = (size_t)reader->stream.info.channels;

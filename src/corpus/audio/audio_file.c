@@ -42,7 +42,7 @@ static uint32_t little16(const unsigned char *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8;
 }
 
-/* All of `bytes` at `offset`, or false. */
+/* Reads exactly `bytes` at `offset`; false if that fails. */
 static bool read_at(int fd, unsigned char *out, size_t bytes, uint64_t offset)
 {
     for (size_t done = 0; done < bytes;) {
@@ -206,7 +206,7 @@ enum mx_reject mx_audio_file_open(const char *path, struct mx_audio_file *file, 
     }
     errno = 0;
     file->handle = sf_open_fd(fd, SFM_READ, &file->info, SF_TRUE); /* closes fd, also when it fails */
-    if (errno == EIO || errno == ENOMEM) {                         /* it may open all the same, with what it did get */
+    if (errno == EIO || errno == ENOMEM) {                         /* it may still open, with what it could read */
         unread(errno, report);
         if (file->handle != NULL) sf_close(file->handle);
         file->handle = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Decisions of people (decisions.h) about the rows of a manifest: which file applies to a source, the decision about a
- * row while it is read, and what is said about them all in the end.
+ * row while it is read, and the messages about all of them at the end.
  *
  * Memory: the manifest owns the decisions; which of them were used is known only while the manifest is being read.
  */

@@ -120,7 +120,7 @@ static int sound_add(struct mx_manifest *manifest, struct mx_manifest_state *sta
     row->decision = mx_manifest_decide(manifest, state, row->source, path, &row->text);
     if (row->decision == MX_DECISION_DROP) return mx_manifest_drop(manifest, state, row);
     row->audio = whole;
-    if (stat(whole, &status) == 0) { /* otherwise its reader will say so */
+    if (stat(whole, &status) == 0) { /* otherwise the reader reports it */
         row->audio_bytes = (uint64_t)status.st_size;
         row->audio_mtime_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     }

@@ -74,7 +74,7 @@ static void option_number(struct mx_pack_spec *spec, const char *name, double va
 {
     char text[MX_STRING_DOUBLE_BYTES];
     double back = 0;
-    snprintf(text, sizeof text, "%g", value); /* as people write it, where that says all */
+    snprintf(text, sizeof text, "%g", value); /* in the form that people write, where that is exact */
     if (mx_string_parse_double(text, &back) != MX_STRING_NUMBER || back != value) mx_string_from_double(value, text);
     option_add(spec, name, "%s", text);
 }
@@ -253,8 +253,8 @@ out:
     return rc;
 }
 
-/* A run that goes on gives the vocabulary that it had made of the corpus itself: the rows are the same with it, so a
- * journal that the run began without it is gone on with. */
+/* A resumed run passes the vocabulary that it had made of the corpus itself: the rows are the same with it, so a
+ * journal that the run began without it is continued. */
 static int own_describe(struct mx_pack_spec *spec)
 {
     int rc = 0;
@@ -298,7 +298,7 @@ static void __attribute__((format(printf, 2, 3))) change_add(struct changes *cha
 }
 
 /* Rows that were numbered by the corpus's own vocabulary are what they would be if that one were given, as it is to a
- * run that goes on. */
+ * resumed run. */
 static bool own_is_given(const struct mx_packed_file *packed, const struct mx_pack_spec_option *option,
                          const char *value)
 {

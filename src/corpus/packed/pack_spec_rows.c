@@ -134,7 +134,7 @@ out:
     return rc;
 }
 
-/* What stands for the texts of sounds. A record needs tokens and a language to be readable by any version. */
+/* Placeholders for the texts of sounds. A record needs tokens and a language to be readable by any version. */
 static int texts_fill(struct mx_pack_spec *spec)
 {
     int rc = 0;
@@ -146,7 +146,7 @@ static int texts_fill(struct mx_pack_spec *spec)
         spec->texts[row] = (struct mx_pack_spec_text){.detail = "", .spoken = "", .tokens = nothing, .token_count = 2};
     MX_TRY(mx_vocabulary_create(spec->row.tokens, &spec->vocabulary));
     MX_TRY(mx_vocabulary_add_language(spec->vocabulary, MX_LANGUAGE_EN));
-    spec->row.rate.least = 0; /* no sounds are too few */
+    spec->row.rate.least = 0; /* without a rate, no row is too fast or too slow */
     MX_TRY(mx_pack_spec_describe(spec));
     spec->packed.vocabulary_size = (uint32_t)mx_vocabulary_size(spec->vocabulary);
 out:
@@ -246,7 +246,7 @@ static int unchanged(const struct mx_utterance *utterance)
 {
     struct stat status;
     char quoted[300];
-    if (stat(utterance->audio, &status) != 0) return 0; /* the reader will say so */
+    if (stat(utterance->audio, &status) != 0) return 0; /* the reader reports it */
     const int64_t time_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if ((uint64_t)status.st_size == utterance->audio_bytes && time_ns == utterance->audio_mtime_ns) return 0;
     return MX_FAIL(MX_ERR_DATA, "start again when the corpus no longer changes",

@@ -150,7 +150,7 @@ int mx_cpu_memory_acquire(size_t bytes, void **out)
     }
     if (base == MAP_FAILED) {
         return MX_FAIL(MX_ERR_NO_MEMORY, "close other programs, or lower the sizes",
-                       "the machine has no %zu bytes left", bytes);
+                       "cannot allocate %zu bytes of memory", bytes);
     }
     const size_t before = (HUGE_BYTES - (uintptr_t)base % HUGE_BYTES) % HUGE_BYTES;
     char *const start = (char *)base + before;

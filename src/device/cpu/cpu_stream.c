@@ -83,7 +83,7 @@ struct mx_cpu_device {
     void *scratch; /* MX_CPU_SCRATCH_BYTES for each worker, then MX_CPU_SHARED_BYTES */
     size_t scratch_bytes;
     atomic_llong tickets[MX_CPU_TICKETS];
-    bool spins; /* spinning is useful: there is another core for whoever we spin for */
+    bool spins; /* spinning is useful: the thread we wait for has another core */
     pthread_t leader;
     pthread_mutex_t lock;
     pthread_cond_t work;        /* for the leader */

@@ -128,10 +128,10 @@ static int driver_refused(const struct mx_cuda_api *api, CUresult code)
         }
         return MX_FAIL(MX_ERR_NO_DEVICE,
                        "check that nvidia-smi lists a device; a container must be started with the devices passed in",
-                       "the NVIDIA driver is there, but no device for it");
+                       "the NVIDIA driver was found, but no device for it");
     case CUDA_ERROR_STUB_LIBRARY:
         return MX_FAIL(MX_ERR_NO_DEVICE, "take the folder \"stubs\" out of LD_LIBRARY_PATH, or " DRIVER_HINT,
-                       "libcuda.so.1 is the toolkit's stand-in, which can only be linked against");
+                       "libcuda.so.1 is the toolkit's stub library, which can only be linked against");
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
         return MX_FAIL(MX_ERR_NO_DEVICE, "start the machine again: the driver was updated since",
                        "the NVIDIA driver's library and kernel module are of different versions");

@@ -102,7 +102,7 @@ static int devices_find(struct mx_cuda_state *state)
         if (length > 0) MX_RAISE(MX_ERR_DEVICE, hint, "%s", state->left_out);
         state->api.present = false;
         MX_RAISE(MX_ERR_NO_DEVICE, "check that nvidia-smi lists a device",
-                 "the NVIDIA driver is there, but no device for it");
+                 "the NVIDIA driver was found, but no device for it");
     }
     if (length > 0) {
         mx_warn("CUDA: %d of %d devices %s left out: %s", count - state->count, count,

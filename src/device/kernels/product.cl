@@ -4,7 +4,7 @@
  * gradients as products of the rows seen through the taps. For GPUs; devices of CPU type have kernels of their own.
  *
  * A group makes a tile of MX_TILE × MX_TILE of C, each lane a square of MX_SIDE × MX_SIDE of it, in steps of MX_DEPTH
- * along k. `shape` tells how A lies:
+ * along k. `shape` is the layout of A:
  *   0  [m, k]   1  [k, m] (transposed)
  *   2  rows through taps: (m, k) is column k % width of row m + k/width - taps/2, 0 outside the sequence of row m
  *   3  the transpose of that: (m, k) is column m % width of row k + m/width - taps/2, 0 outside the sequence of row k

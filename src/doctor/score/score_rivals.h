@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Tells wrong texts from bad recordings. The sound of a row that fits its text badly is compared with the texts of other
+ * Distinguishes wrong texts from bad recordings. The sound of a row that fits its text badly is compared with the texts of other
  * rows of its batch: its neighbours in the manifest, and those with about as many tokens. A right text is much better than
  * those, however bad the recording is; a wrong one is not.
  */

@@ -129,7 +129,7 @@ const mxChart = (() => {
     return best;
   }
 
-  /* The legend tells the values at the finger or the mouse, otherwise the newest. */
+  /* The legend shows the values at the finger or the mouse, otherwise the newest. */
   function follow(box, f, legend, shown, name) {
     const cursor = make('line', {class: 'cursor', y1: TOP, y2: f.height - BOTTOM, visibility: 'hidden'});
     const where = make('span', {class: 'soft'});

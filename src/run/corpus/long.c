@@ -34,7 +34,7 @@ static int rows_log(const struct mx_cut_long_options *options)
     return rc;
 }
 
-/* Cutting takes long, and what a process leaves that is killed takes room. */
+/* Cutting takes long, and a killed process leaves large files. */
 static int pieces_cut(struct mx_job *job, struct mx_cut_long_options *wanted)
 {
     struct mx_interrupt interrupt;

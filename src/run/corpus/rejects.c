@@ -43,9 +43,10 @@ int mx_job_rejects(struct mx_job *job)
         mx_warn("the list of rejected rows is not written: %s", mx_error_last()->message);
         mx_error_clear();
     }
-    if (job->corpus.rejected == 0) MX_TRY(reasons_log(job, rejected, rows, path)); /* later ones are said one by one */
+    if (job->corpus.rejected == 0)
+        MX_TRY(reasons_log(job, rejected, rows, path)); /* later ones are logged one by one */
     job->corpus.rejected = rejected;
-    /* Whoever prepared a packed file has judged its rows. */
+    /* `myxtts prepare` has judged the rows of a packed file. */
     if (job->settings.data.allow_rejects || !mx_dataset_is_folder(job->dataset)) goto out;
     const uint32_t dropped = mx_dataset_dropped(job->dataset);
     if (mx_rejected_share(rejected, dropped, rows) <= MX_REJECTED_SHARE_MAX) goto out;

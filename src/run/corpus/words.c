@@ -17,7 +17,7 @@
 #include "run/corpus/corpus.h"
 #include "run/job.h"
 
-/* Says what was added, and that it has yet to be learned. */
+/* Logs what was added, and that it is not trained yet. */
 static void added_log(const struct mx_job *job, const uint32_t *symbols, size_t count, const bool *languages)
 {
     struct mx_string text = {0};

@@ -14,7 +14,7 @@
 
 /* ---- limits ---- */
 
-/* What one device may take, and why. */
+/* The memory limit of a device, and its reason. */
 struct limit {
     uint64_t bytes;
     char why[160];

@@ -37,7 +37,7 @@ static inline bool mx_device_pair_multi(const struct mx_device_pair *pair)
     return pair->choice.mode == MX_MODE_MULTI;
 }
 
-/* Does mixed precision save no time on the device? Then `out` [size] says so, and what would help. */
+/* Does mixed precision save no time on the device? Then `out` [size] explains it, and what would help. */
 bool mx_device_pair_bf16_slow(const struct mx_device *device, char *out, size_t size);
 #define MX_DEVICE_PAIR_BF16_BYTES 320 /* room for it */
 #define MX_DEVICE_PAIR_BF16_HINT  "train without '--mixed-precision' where time counts more than memory"
@@ -48,7 +48,7 @@ bool mx_device_pair_bf16_slow(const struct mx_device *device, char *out, size_t 
 int mx_device_pair_topology(const struct mx_device_pair *pair, enum mx_topology_link *link,
                             char out[MX_DEVICE_PAIR_TOPOLOGY_BYTES], const char **remedy);
 
-/* Where work goes on a device of the pair: "/GPU:1", "device 1 (cores 2-3)". */
+/* Where work runs on a device of the pair: "/GPU:1", "device 1 (cores 2-3)". */
 #define MX_DEVICE_PAIR_PLACE_BYTES 128
 const char *mx_device_pair_place(const struct mx_device_pair *pair, const struct mx_device *device,
                                  char out[MX_DEVICE_PAIR_PLACE_BYTES]);

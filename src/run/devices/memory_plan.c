@@ -70,7 +70,7 @@ out:
 static const double rooms[] = {MX_SHARE_MOST, 0.5, 0.375, 0.25, 0.125}; /* parts of a batch */
 #define ROOMS (sizeof rooms / sizeof rooms[0])
 
-/* Would the data device hold this, with as few prepared batches as may be? */
+/* Does this fit on the data device with the fewest prepared batches? */
 static bool data_fits(const struct mx_job *job, struct mx_trainer_options options, struct mx_trainer_memory_plan *plan)
 {
     struct mx_job_needs needs;
@@ -89,7 +89,7 @@ static int sharing_fit(struct mx_job *job)
     const struct mx_device *const data = job->devices.data;
     if (options.flow.share == MX_SHARE_OFF) return 0;
     options.flow.share = MX_SHARE_OFF;
-    if (!data_fits(job, options, &plan)) return 0; /* whatever is wrong, it is not this */
+    if (!data_fits(job, options, &plan)) return 0; /* the problem is another one */
     options.flow.share = job->options.flow.share;
     for (size_t i = 0; i < ROOMS; i++) {
         options.flow.share_most = rooms[i];

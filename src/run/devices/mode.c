@@ -18,7 +18,7 @@ const char *mx_mode_name(const struct mx_mode_choice *choice)
     return choice->plain ? "Single-Device Buffered Mode" : "Single-GPU Buffered Mode";
 }
 
-/* ---- what was said ---- */
+/* ---- what the user gave ---- */
 
 static bool said(const char *text)
 {
@@ -263,7 +263,7 @@ static int hint_build(const struct mx_mode_request *r, const struct mx_registry 
     const struct mx_mode_request anything = {.backend = NULL};
     devices_add(&list, all);
     if (said(advice)) list_add(&list, "; %s", advice);
-    /* A GPU that is there is worth more than two halves of the processor. */
+    /* A GPU is better than two halves of the processor. */
     const bool single = multi && !r->allow_single && single_find(r, all, best);
     const bool gpu = single && strncmp(best, "cpu:", 4) != 0;
     if (gpu) list_add(&list, "; '--allow-single' does everything on %s", best);

@@ -168,7 +168,7 @@ static void model_lower(const struct mx_job *job, struct mx_string *hint)
 
 /* ---- all of them ---- */
 
-/* What does not lie on the device that is short is no remedy. */
+/* Savings on the other device are not a remedy. */
 static void remedies_find(const struct mx_job *job, const struct mx_job_needs *needs, const struct mx_device *device,
                           struct mx_string *hint)
 {

@@ -43,7 +43,7 @@ struct mx_ssml_runs {
     struct mx_ssml_run *runs;
     size_t run_count, run_capacity;
     struct mx_speak_gap gap; /* since the last run */
-    bool open;               /* the last run may go on */
+    bool open;               /* the last run may continue */
     bool blank;              /* a blank came while no run was open */
 };
 

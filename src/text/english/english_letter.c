@@ -41,7 +41,7 @@ static bool another_follows(const struct mx_text_scan *scan, size_t ahead)
     return false;
 }
 
-/* Whether the words around go on: no quotation mark, colon or end of a sentence before, and no title in which every
+/* Whether the sentence continues around it: no quotation mark, colon or end of a sentence before, and no title in which every
  * word has a capital. */
 static bool inside_sentence(const struct mx_english *english)
 {

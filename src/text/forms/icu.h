@@ -3,7 +3,7 @@
  * What ICU knows about languages: numbers as words, plurals, units, currencies, names of months and days.
  *
  * The only file that includes ICU's headers is icu.c. A build without ICU has these functions, too: mx_icu_ready is
- * false there and says so once, and nobody asks for more.
+ * false there with one message, and it is not tried again.
  *
  * Memory: what is opened for a language stays open until the process ends; results are written to the caller's buffers.
  * All functions may run in several threads.

@@ -203,7 +203,7 @@ out:
     return rc;
 }
 
-/* Of crops only the segments are wanted. */
+/* Only the segments of crops are needed. */
 static int crops_build(struct mx_batch_builder *builder, struct mx_stream *stream, const struct mx_host_batch *host,
                        const struct mx_device_batch *on_device)
 {
@@ -269,12 +269,13 @@ static int features_build(struct mx_batch_builder *builder, struct mx_stream *st
         mx_augment_spans(&host->draws[i], host->frame_offsets[i + 1] - host->frame_offsets[i], (int)bands, spans,
                          builder->spans + (ptrdiff_t)i * spans);
     MX_TRY(words_upload(stream, builder->pieces.spans, builder->spans, 4 * (int64_t)host->count * spans));
-    MX_TRY(mx_mask(stream, &(struct mx_mask_args){.x = to->mel,
-                                                  .rows = to->frames,
-                                                  .spans = builder->pieces.spans,
-                                                  .n = bands,
-                                                  .count = spans,
-                                                  .value = 0})); /* the mean of all features says least */
+    MX_TRY(
+        mx_mask(stream, &(struct mx_mask_args){.x = to->mel,
+                                               .rows = to->frames,
+                                               .spans = builder->pieces.spans,
+                                               .n = bands,
+                                               .count = spans,
+                                               .value = 0})); /* the mean of all features is the most neutral value */
 out:
     return rc;
 }

@@ -42,7 +42,7 @@ struct mx_feed {
     pthread_mutex_t lock;
     struct mx_shares shares;
     int64_t first_step; /* of batch 0 */
-    double wanted;      /* frames that the twins should have got in this step and have not */
+    double wanted;      /* frames still owed to the twins in this step */
 };
 
 /* ---- plan ---- */
@@ -256,7 +256,7 @@ static int stage_process(void *context, struct mx_stream *stream, uint64_t numbe
     return mx_batch_builder_run(feed->builders[number % MX_PIPELINE_DEPTH], stream, place->host, data_slot);
 }
 
-/* A batch that cannot be divided well is made up for by the next ones of its step. */
+/* The next batches of a step compensate for one that cannot be divided well. */
 static int batch_divide(struct mx_feed *feed, struct mx_stream *stream, uint64_t number,
                         const struct mx_device_batch *from, struct mx_device_batch *to)
 {

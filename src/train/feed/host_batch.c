@@ -15,7 +15,7 @@
 #include "features/recipe.h"
 #include "myxtts/error.h"
 
-/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+/* Streams of the generator: the upper half is the use, the lower half the epoch. */
 #define STREAM_REFERENCE (UINT64_C(0x52454630) << 32)
 #define STREAM_CROP      (UINT64_C(0x52454631) << 32)
 #define ATTEMPTS         4 /* references that are tried before an utterance must be its own */
@@ -298,7 +298,7 @@ int mx_host_batch_capacity_round(struct mx_host_batch_capacity *c)
 
 /* ---- host batches ---- */
 
-/* Hands out pieces of a block, or only counts while there is none. */
+/* Allocates pieces of a block, or only counts while there is none. */
 struct carver {
     unsigned char *block;
     size_t at;
@@ -499,7 +499,7 @@ static int pair_append(struct mx_host_batch *batch, struct mx_dataset_reader *re
     if (rc < 0) return rc;
     if (rc == 0) {
         batch->left_out++;
-        /* What cannot be used at all the dataset tells, whenever that turns out. */
+        /* The dataset reports what cannot be used at all, whenever that turns out. */
         if (batch->epoch == 0 && usable > 0)
             mx_warn("%s is left out: it has fewer frames than symbols",
                     mx_dataset_utterance(batch->source->options.dataset, utterance)->id);

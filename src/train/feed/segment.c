@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "myxtts/error.h"
 
-/* Streams of the generator: the upper half tells the use, the lower half is the epoch. */
+/* Streams of the generator: the upper half is the use, the lower half the epoch. */
 #define STREAM_PLACE  (UINT64_C(0x53454730) << 32) /* which frame of the batch chooses the utterance */
 #define STREAM_BEGIN  (UINT64_C(0x53454731) << 32)
 #define STREAM_CHANCE (UINT64_C(0x53454732) << 32)
@@ -23,7 +23,7 @@ static const double rows_least = 0.2, rows_most = 1.5, columns_least = 0.1, colu
 struct mx_segment_options mx_segments_share(const struct mx_segment_options *whole, int32_t rank, int32_t size)
 {
     struct mx_segment_options own = *whole;
-    if (whole->crops) { /* the sampler deals them out, the first ones get more */
+    if (whole->crops) { /* the sampler distributes them; the first ranks get more */
         own.count = (whole->count + size - 1) / size;
         return own;
     }

@@ -33,7 +33,7 @@ struct mx_metrics {
     char *waiting;         /* lines that are not in the file yet, [WAITING_MAX] */
     size_t waiting_bytes;
     int64_t lost;  /* lines that found no room there */
-    bool troubled; /* the last attempt failed, and that was said */
+    bool troubled; /* the last attempt failed, and that was logged */
 };
 
 /* ---- the file ---- */
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* Writes what waits; what does not fit goes on waiting, be it from the middle of a line on. */
+/* Writes the waiting lines; what does not fit keeps waiting, even from the middle of a line on. */
 static int waiting_write(struct mx_metrics *metrics)
 {
     int rc = 0;
@@ -126,7 +126,7 @@ out:
     return rc;
 }
 
-/* The same, with what is to be said about it. */
+/* The same, with its messages. */
 static void waiting_try(struct mx_metrics *metrics)
 {
     const bool fine = waiting_write(metrics) >= 0;
@@ -206,7 +206,7 @@ static void metric_put(struct mx_metrics *metrics, const struct mx_metric *m, do
     struct mx_string *const line = &metrics->line;
     char text[MX_STRING_DOUBLE_BYTES];
     const bool first = line->length > 0 && line->data[line->length - 1] == '{';
-    if (m->type == MX_METRIC_LEAK) /* owners are our own words: nothing to escape */
+    if (m->type == MX_METRIC_LEAK) /* owners are constants of the program: nothing to escape */
         mx_string_append(line, ",\"leak\":\"%s\"", leak);
     mx_string_append(line, "%s\"%s\":", first ? "" : ",", m->key);
     if (!isfinite(value)) {

@@ -30,7 +30,7 @@ const struct mx_metric mx_evaluation_metric_table[MX_EVALUATION_METRICS] = {
 #undef LOSS
 };
 
-/* What the driver of a device tells, if it does. */
+/* What the driver of a device reports, if anything. */
 static double driver_busy(const struct mx_device_load *load)
 {
     return load->memory_bytes > 0 ? load->busy : NAN;
@@ -41,7 +41,7 @@ static double driver_bytes(const struct mx_device_load *load)
     return load->memory_bytes > 0 ? (double)load->memory_used_bytes : NAN;
 }
 
-/* A non-finite loss of the vocoder has no value either: vocoder_skipped says so. */
+/* A non-finite loss of the vocoder has no value either; vocoder_skipped is then true. */
 static double vocoder_value(const struct mx_trainer_report *r, double value)
 {
     return r->vocoder.frames > 0 ? value : NAN;

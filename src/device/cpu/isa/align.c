@@ -25,7 +25,7 @@ struct search {
 };
 
 /* mean · (mel - ½ mean) over n floats: -½ |mel - mean|² without -½ |mel|², which all tokens have in common and no
- * choice depends on. In the beginning all means are nearly alike and small: what tells them apart would be lost in the
+ * choice depends on. In the beginning all means are nearly alike and small: what distinguishes them would be lost in the
  * rounding of |mel|², and chance would align. */
 MX_VEC_INLINE double likelihood(const float *mean, const float *mel, int64_t n)
 {
