@@ -217,7 +217,7 @@ static void not_finite_is_named(void **state)
     snprintf(name, sizeof name, "'moment2.%s'", spoiled->name);
     assert_int_equal(checkpoint_rig_save(rig, 1, &keep_all), 0);
     checkpoint_rig_fill(rig, 2);
-    rig->groups[MX_CHECKPOINT_MOMENT2][spoiled->at + 1] = NAN;
+    rig->groups[MX_CHECKPOINT_STATES + MX_STATE_MOMENT2][spoiled->at + 1] = NAN;
     const struct mx_checkpoint_source source = {rig->table,
                                                 {rig->groups[0], rig->groups[1], rig->groups[2], rig->groups[3]}};
     assert_int_equal(mx_checkpoint_save(rig->folder, &rig->state, &source, 1, &keep_all), 0);
@@ -226,7 +226,8 @@ static void not_finite_is_named(void **state)
     const size_t bytes = (size_t)rig->table->floats * sizeof(float);
     float *const into = mx_alloc(2, bytes), *const zeros = mx_alloc(2, bytes);
     const struct mx_checkpoint_target weights = {{into}};
-    const struct mx_checkpoint_target both = {{into, [MX_CHECKPOINT_MOMENT2] = into + rig->table->floats}};
+    const struct mx_checkpoint_target both = {
+        {into, [MX_CHECKPOINT_STATES + MX_STATE_MOMENT2] = into + rig->table->floats}};
     assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &both, false, NULL), MX_ERR_DATA);
     assert_non_null(strstr(mx_error_last()->message, name));
     assert_non_null(strstr(mx_error_last()->message, "at index 1"));

@@ -344,8 +344,8 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
     const int64_t floats = whole->floats;
     const struct mx_parameters *const table = mx_network_parameters(whole->network);
     struct mx_device_batch *const on_device = device_batch_make();
-    struct mx_replica_update update = {
-        .rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.1, .ema_decay = 0.5, .step = 1};
+    const struct mx_optimizer_options optimizer = {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.1};
+    struct mx_replica_update update = {.optimizer = &optimizer, .rate = 1e-2, .ema_decay = 0.5, .step = 1};
     run(whole, on_device, on_device);
     assert_int_equal(mx_replica_measure(whole, 1), 0);
     assert_int_equal(mx_replica_update(whole, &update), 0);
@@ -371,8 +371,8 @@ static void test_two_halves_of_an_update_are_the_whole(void **state)
             assert_int_equal(mx_replica_send(parts[r], parts[1 - r]), 0);
         }
         for (int r = 0; r < 2; r++) assert_int_equal(mx_stream_sync(parts[r]->stream), 0);
-        const struct mx_replica_arrays arrays = {flat, flat + floats, flat + 2 * floats};
-        const struct mx_replica_arrays expected = {same, same + floats, same + 2 * floats};
+        const struct mx_replica_arrays arrays = {flat, {flat + floats, flat + 2 * floats}};
+        const struct mx_replica_arrays expected = {same, {same + floats, same + 2 * floats}};
         assert_int_equal(mx_replica_read(whole, &expected), 0);
         for (int r = 0; r < 2; r++) {
             assert_memory_equal(host_of(parts[r]->weights), host_of(whole->weights), (size_t)floats * sizeof(float));

@@ -215,9 +215,9 @@ static void test_accumulation_equals_the_large_batch(void **state)
     /* The first moment is the gradient by a factor. */
     double off = 0, size = 0;
     for (size_t i = 0; i < floats; i++) {
-        const double d = (double)a.moment1[i] - (double)b.moment1[i];
+        const double d = (double)a.states[MX_STATE_MOMENT1][i] - (double)b.states[MX_STATE_MOMENT1][i];
         off += d * d;
-        size += (double)a.moment1[i] * (double)a.moment1[i];
+        size += (double)a.states[MX_STATE_MOMENT1][i] * (double)a.states[MX_STATE_MOMENT1][i];
     }
     if (!(size > 0 && sqrt(off / size) <= bound)) fail_msg("off by %g, allowed %g", sqrt(off / size), bound);
     mx_trainer_destroy(trainer);

@@ -60,7 +60,7 @@ static struct network network_read(struct mx_trainer *trainer, enum mx_part part
     if (table == NULL) return n;
     float *const block = mx_alloc(4 * n.floats, sizeof *block);
     assert_non_null(block);
-    n.arrays = (struct mx_trainer_arrays){block, block + n.floats, block + 2 * n.floats, block + 3 * n.floats};
+    n.arrays = (struct mx_trainer_arrays){block, block + n.floats, {block + 2 * n.floats, block + 3 * n.floats}};
     assert_int_equal(mx_trainer_read(trainer, part, &n.arrays), 0);
     return n;
 }
@@ -324,7 +324,8 @@ static void test_a_bad_step_of_the_vocoder_changes_only_its_count(void **state)
     assert_int_equal(report.guard.verdict, MX_GUARD_FINE);
     assert_true(isnan(report.vocoder.losses.total) && isfinite(report.losses.total));
     struct outcome after = outcome_read(trainer);
-    assert_memory_equal(after.networks[MX_PART_VOCODER].arrays.moment1, good.networks[MX_PART_VOCODER].arrays.moment1,
+    assert_memory_equal(after.networks[MX_PART_VOCODER].arrays.states[MX_STATE_MOMENT1],
+                        good.networks[MX_PART_VOCODER].arrays.states[MX_STATE_MOMENT1],
                         after.networks[MX_PART_VOCODER].floats * sizeof(float));
     assert_memory_equal(after.networks[MX_PART_VOCODER].arrays.average, good.networks[MX_PART_VOCODER].arrays.average,
                         after.networks[MX_PART_VOCODER].floats * sizeof(float));

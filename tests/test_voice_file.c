@@ -139,7 +139,7 @@ static void fp32_is_exact(void **state)
     /* For --init-from they are weights; a run cannot be resumed without the rest. */
     struct mx_checkpoint_target target = {{[MX_CHECKPOINT_WEIGHTS] = flat}};
     assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &target, false, NULL), 0);
-    target.groups[MX_CHECKPOINT_MOMENT1] = flat;
+    target.groups[MX_CHECKPOINT_STATES + MX_STATE_MOMENT1] = flat;
     assert_int_equal(mx_checkpoint_load(checkpoint, rig->table, &target, false, NULL), MX_ERR_DATA);
     mx_checkpoint_close(checkpoint);
     mx_free(flat);

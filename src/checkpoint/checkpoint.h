@@ -6,9 +6,9 @@
  * RUN/checkpoints/step-00001234.safetensors (base/format/safetensors.h). Tensors, all F32, NAME as in the parameter table:
  *
  *     NAME            weights as they are trained; names of the vocoder's parameters begin with "vocoder."
- *     ema.NAME        their running average, for speaking    these three only of parameters that learn:
- *     moment1.NAME    the optimizer's moments                a frozen one is its own average
- *     moment2.NAME
+ *     ema.NAME        their running average, for speaking    these only of parameters that learn:
+ *     moment1.NAME    the optimizer's state, by the names    a frozen one is its own average
+ *     moment2.NAME    in train/optimizer.h
  *
  * Metadata, all text. Fractions are the shortest decimal numbers that read back to the same bits:
  *
@@ -48,6 +48,7 @@
 #include "features/normaliser.h"
 #include "model/parameters.h"
 #include "model/sizes.h"
+#include "train/optimizer.h"
 #include "vocoder/config.h"
 
 #define MX_CHECKPOINT_FORMAT          "myxtts-checkpoint"
@@ -111,9 +112,8 @@ struct mx_checkpoint_state {
 enum mx_checkpoint_group {
     MX_CHECKPOINT_WEIGHTS,
     MX_CHECKPOINT_AVERAGE,
-    MX_CHECKPOINT_MOMENT1,
-    MX_CHECKPOINT_MOMENT2,
-    MX_CHECKPOINT_GROUPS
+    MX_CHECKPOINT_STATES, /* + enum mx_optimizer_state: the state of the optimizer */
+    MX_CHECKPOINT_GROUPS = MX_CHECKPOINT_STATES + MX_OPTIMIZER_STATES
 };
 
 /* The networks whose tensors a checkpoint can have, and the vectors of the speakers in a voice file. */
@@ -190,7 +190,7 @@ int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint);
 bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_part part,
                        enum mx_checkpoint_group group);
 
-/* Flat host arrays to fill; NULL: not wanted. Weights have all floats of the table, the other groups those that learn. To resume, all four; to speak, the average (into any array); for
+/* Flat host arrays to fill; NULL: not wanted. Weights have all floats of the table, the other groups those that learn. To resume, all that the optimizer has; to speak, the average (into any array); for
  * --init-from, the weights. */
 struct mx_checkpoint_target {
     float *groups[MX_CHECKPOINT_GROUPS];

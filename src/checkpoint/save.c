@@ -22,25 +22,21 @@
 #define QUOTED_BYTES   192
 #define VOCODER_PREFIX "vocoder." /* of the names of its parameters */
 
-static const char *const prefixes[MX_CHECKPOINT_GROUPS] = {
-    [MX_CHECKPOINT_WEIGHTS] = "",
-    [MX_CHECKPOINT_AVERAGE] = "ema.",
-    [MX_CHECKPOINT_MOMENT1] = "moment1.",
-    [MX_CHECKPOINT_MOMENT2] = "moment2.",
-};
-
 const char *mx_checkpoint_group_prefix(enum mx_checkpoint_group group)
 {
-    return prefixes[group];
+    if (group >= MX_CHECKPOINT_STATES) return mx_optimizer_state_prefixes[group - MX_CHECKPOINT_STATES];
+    return group == MX_CHECKPOINT_AVERAGE ? "ema." : "";
 }
 
 enum mx_checkpoint_group mx_checkpoint_group_of(const char *tensor, const char **name)
 {
-    for (int group = MX_CHECKPOINT_AVERAGE; group < MX_CHECKPOINT_GROUPS; group++)
-        if (strncmp(tensor, prefixes[group], strlen(prefixes[group])) == 0) {
-            *name = tensor + strlen(prefixes[group]);
-            return (enum mx_checkpoint_group)group;
+    for (enum mx_checkpoint_group group = MX_CHECKPOINT_AVERAGE; group < MX_CHECKPOINT_GROUPS; group++) {
+        const char *const prefix = mx_checkpoint_group_prefix(group);
+        if (strncmp(tensor, prefix, strlen(prefix)) == 0) {
+            *name = tensor + strlen(prefix);
+            return group;
         }
+    }
     *name = tensor;
     return MX_CHECKPOINT_WEIGHTS;
 }
@@ -64,13 +60,14 @@ struct writing {
 
 static int tensors_add(struct writing *w, const struct mx_checkpoint_source *source, int group)
 {
+    const char *const prefix = mx_checkpoint_group_prefix((enum mx_checkpoint_group)group);
     for (int i = 0; i < source->table->count; i++) {
         const struct mx_parameter *const parameter = &source->table->entries[i];
         if (parameter->frozen && group != MX_CHECKPOINT_WEIGHTS) continue; /* its average is the weight itself */
-        const size_t room = strlen(prefixes[group]) + strlen(parameter->name) + 1;
+        const size_t room = strlen(prefix) + strlen(parameter->name) + 1;
         char *const name = mx_arena_alloc(&w->arena, room, 1);
         if (name == NULL) return MX_ERR_NO_MEMORY;
-        snprintf(name, room, "%s%s", prefixes[group], parameter->name);
+        snprintf(name, room, "%s%s", prefix, parameter->name);
         struct mx_tensor *const tensor = &w->tensors[w->tensor_count++];
         *tensor = (struct mx_tensor){.name = name, .dtype = MX_DTYPE_F32, .rank = parameter->rank};
         for (int k = 0; k < parameter->rank; k++) tensor->shape[k] = (uint64_t)parameter->shape[k];

@@ -2,7 +2,7 @@
  *
  * Takes tensors out of an open checkpoint, into the flat arrays of a table of parameters.
  *
- * Only what learns has averaged weights and moments: a frozen parameter is in the file once, as a weight. What an
+ * Only what learns has averaged weights and optimizer state: a frozen parameter is in the file once, as a weight. What an
  * adapter does not have is in its base.
  */
 #include <inttypes.h>

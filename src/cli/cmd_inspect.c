@@ -291,10 +291,11 @@ static void state_print(struct inspection *in)
 
 static void groups_print(const struct inspection *in)
 {
-    static const char *const titles[MX_CHECKPOINT_GROUPS] = {"weights", "ema.*", "moment1.*", "moment2.*"};
+    char title[32] = "weights";
     for (int i = 0; i < MX_CHECKPOINT_GROUPS; i++) {
         if (in->tensors[i] == 0) continue;
-        printf("  %-11s %" PRIu64 " tensors, %" PRIu64 " numbers, ", titles[i], in->tensors[i], in->numbers[i]);
+        if (i > 0) snprintf(title, sizeof title, "%s*", mx_checkpoint_group_prefix((enum mx_checkpoint_group)i));
+        printf("  %-11s %" PRIu64 " tensors, %" PRIu64 " numbers, ", title, in->tensors[i], in->numbers[i]);
         if (in->not_finite[i] == 0)
             printf("all finite\n");
         else

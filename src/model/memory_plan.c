@@ -197,13 +197,10 @@ void mx_model_memory_plan_fill(struct mx_model_memory_plan *out, const struct mx
         .parameters_bytes = flat,
         .learning = table->learning,
         .gradients_bytes = purpose == MX_MODEL_TRAIN ? gradients : 0,
-        .moments_bytes = purpose == MX_MODEL_TRAIN ? 2 * learned : 0,
         .ema_bytes = purpose == MX_MODEL_TRAIN ? learned : 0,
         .activations_bytes = activations_bytes,
         .batch_bytes = batch_bytes,
     };
-    out->total_bytes = out->parameters_bytes + out->gradients_bytes + out->moments_bytes + out->ema_bytes +
-                       out->activations_bytes + out->batch_bytes;
 }
 
 int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,

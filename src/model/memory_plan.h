@@ -3,7 +3,7 @@
  * How much memory a model needs, computed before any is allocated.
  *
  * A capacity bounds one batch. Configuration and capacity determine everything: the flat buffers (parameters,
- * gradients, moments, averaged weights), the activations, the batch. mx_model_memory_plan reports their sizes in bytes;
+ * gradients, averaged weights), the activations, the batch. mx_model_memory_plan reports their sizes in bytes;
  * mx_model_create allocates exactly the activations, the caller the rest. After that no step allocates anything.
  *
  * A layout hands out consecutive pieces of one buffer; without a buffer it only counts. The same code thus makes both
@@ -33,11 +33,11 @@ enum mx_model_purpose {
 };
 
 struct mx_model_memory_plan {
-    int64_t parameters, learning;                                         /* their number, and of those that learn */
-    uint64_t parameters_bytes, gradients_bytes, moments_bytes, ema_bytes; /* flat buffers; 0 where not needed */
-    uint64_t activations_bytes;                                           /* allocated by mx_model_create */
-    uint64_t batch_bytes;                                                 /* of one batch at capacity */
-    uint64_t total_bytes;
+    int64_t parameters, learning; /* their number, and of those that learn */
+    /* Flat buffers; 0 where not needed. Each state array of an optimizer is as large as the averaged weights. */
+    uint64_t parameters_bytes, gradients_bytes, ema_bytes;
+    uint64_t activations_bytes; /* allocated by mx_model_create */
+    uint64_t batch_bytes;       /* of one batch at capacity */
 };
 
 int mx_model_memory_plan(const struct mx_model_config *config, const struct mx_model_capacity *capacity,

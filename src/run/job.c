@@ -499,8 +499,11 @@ const char *mx_job_batch_text(const struct mx_job *job, char out[MX_JOB_BATCH_BY
 uint64_t mx_job_host_bytes(const struct mx_job *job)
 {
     const struct mx_model_memory_plan *const m = &job->plan.model, *const v = &job->plan.vocoder;
-    return m->parameters_bytes + m->ema_bytes + m->moments_bytes + v->parameters_bytes + v->ema_bytes +
-           v->moments_bytes;
+    const struct mx_trainer_options *const o = &job->options;
+    const int32_t acoustic = 1 + mx_trainer_optimizer(o, MX_PART_ACOUSTIC)->state_count;
+    const int32_t vocoder = 1 + mx_trainer_optimizer(o, MX_PART_VOCODER)->state_count;
+    return m->parameters_bytes + (uint64_t)acoustic * m->ema_bytes + v->parameters_bytes +
+           (uint64_t)vocoder * v->ema_bytes;
 }
 
 static void number_log(const char *what, int32_t now, int32_t most, bool given, bool tuned)

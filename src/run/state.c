@@ -181,17 +181,30 @@ static int part_read(const struct mx_checkpoint_state *from, enum mx_part part, 
 
 /* ---- saving ---- */
 
-/* Room for the arrays of a part that the trainer has. */
+/* Room for the arrays of a part that the trainer has: weights, average and the state of its optimizer, part after part
+ * (mx_job_host_bytes). */
 static struct mx_trainer_arrays arrays_of(const struct mx_job *job, enum mx_part part)
 {
     const struct mx_parameters *const before = mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC);
     const struct mx_parameters *const table = mx_trainer_parameters(job->trainer, part);
     const bool second = part == MX_PART_VOCODER && before != NULL;
-    float *const at = job->host + (second ? before->floats + 3 * before->learned : 0);
+    const struct mx_optimizer *const optimizer = mx_trainer_optimizer(&job->options, part);
+    const int32_t others = 1 + mx_trainer_optimizer(&job->options, MX_PART_ACOUSTIC)->state_count;
+    float *const at = job->host + (second ? before->floats + others * before->learned : 0);
     if (table == NULL) return (struct mx_trainer_arrays){0};
     if (part == MX_PART_VOCODER && job->options.vocoder.ready) return (struct mx_trainer_arrays){.weights = at};
-    float *const average = at + table->floats;
-    return (struct mx_trainer_arrays){at, average, average + table->learned, average + 2 * table->learned};
+    struct mx_trainer_arrays arrays = {.weights = at, .average = at + table->floats};
+    for (int32_t i = 0; i < optimizer->state_count; i++)
+        arrays.states[optimizer->states[i]] = arrays.average + (i + 1) * table->learned;
+    return arrays;
+}
+
+struct mx_checkpoint_target mx_job_arrays_target(const struct mx_trainer_arrays *arrays)
+{
+    struct mx_checkpoint_target target = {
+        {[MX_CHECKPOINT_WEIGHTS] = arrays->weights, [MX_CHECKPOINT_AVERAGE] = arrays->average}};
+    for (int i = 0; i < MX_OPTIMIZER_STATES; i++) target.groups[MX_CHECKPOINT_STATES + i] = arrays->states[i];
+    return target;
 }
 
 /* Reads all networks of the trainer; returns their number or a negative code. A vocoder that is not trained has only
@@ -205,10 +218,9 @@ static int sources_read(const struct mx_job *job, struct mx_checkpoint_source so
         if (table == NULL) continue;
         const int rc = mx_trainer_read(job->trainer, part, &a);
         if (rc < 0) return rc;
-        sources[count] = (struct mx_checkpoint_source){table, {a.weights, a.average, a.moment1, a.moment2}};
-        if (part == MX_PART_VOCODER && job->options.vocoder.ready)
-            sources[count] = (struct mx_checkpoint_source){table, {a.weights}};
-        count++;
+        const struct mx_checkpoint_target groups = mx_job_arrays_target(&a);
+        sources[count].table = table;
+        memcpy(sources[count++].groups, groups.groups, sizeof groups.groups);
     }
     return count;
 }
@@ -425,9 +437,9 @@ static int acoustic_resume(struct mx_job *job, struct mx_trainer_state *state)
 {
     int rc = 0;
     const struct mx_trainer_arrays arrays = arrays_of(job, MX_PART_ACOUSTIC);
-    MX_TRY(mx_checkpoint_load(
-        job->origin, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC),
-        &(struct mx_checkpoint_target){{arrays.weights, arrays.average, arrays.moment1, arrays.moment2}}, false, NULL));
+    const struct mx_checkpoint_target target = mx_job_arrays_target(&arrays);
+    MX_TRY(
+        mx_checkpoint_load(job->origin, mx_trainer_parameters(job->trainer, MX_PART_ACOUSTIC), &target, false, NULL));
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_ACOUSTIC, &arrays));
     MX_TRY(part_read(mx_checkpoint_state(job->origin), MX_PART_ACOUSTIC, state));
 out:

@@ -210,8 +210,8 @@ static int weights_begin(struct mx_job *job, const struct mx_checkpoint *source,
     MX_TRY(mx_checkpoint_load_average(source, table, arrays->weights));
     if (!job->options.vocoder.ready) {
         memcpy(arrays->average, arrays->weights, bytes);
-        memset(arrays->moment1, 0, bytes);
-        memset(arrays->moment2, 0, bytes);
+        for (int i = 0; i < MX_OPTIMIZER_STATES; i++)
+            if (arrays->states[i] != NULL) memset(arrays->states[i], 0, bytes);
     }
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_VOCODER, arrays));
 out:
@@ -229,13 +229,11 @@ int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *a
         if (job->request.resume != NULL) mx_info("the run has no vocoder so far: a new one begins here");
         return 0;
     }
-    const bool trained = mx_checkpoint_has(source, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_MOMENT1);
+    const bool trained = mx_checkpoint_has(source, MX_CHECKPOINT_VOCODER, MX_CHECKPOINT_AVERAGE);
     *whole = job->request.resume != NULL && source == job->origin && trained && !job->options.vocoder.ready;
     if (!*whole) return weights_begin(job, source, arrays);
-    MX_TRY(mx_checkpoint_load(
-        source, table,
-        &(struct mx_checkpoint_target){{arrays->weights, arrays->average, arrays->moment1, arrays->moment2}}, false,
-        NULL));
+    const struct mx_checkpoint_target target = mx_job_arrays_target(arrays);
+    MX_TRY(mx_checkpoint_load(source, table, &target, false, NULL));
     MX_TRY(mx_trainer_write(job->trainer, MX_PART_VOCODER, arrays));
 out:
     return rc;

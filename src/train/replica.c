@@ -24,14 +24,19 @@ static struct mx_slice norm_of(const struct mx_replica *r)
     return floats_at(r->gradients, r->gradient_floats);
 }
 
-/* Where its averaged weights from float `first` on lie … */
+/* Its averaged weights from float `first` on. */
 static struct mx_slice average_at(const struct mx_replica *r, int64_t first)
 {
     return floats_at(r->average, first - r->options.room.first);
 }
 
-/* Its first (0) or second (1) moments. */
-static struct mx_slice moments_at(const struct mx_replica *r, int which, int64_t first)
+static const struct mx_optimizer *optimizer_of(const struct mx_replica *r)
+{
+    return &mx_optimizers[r->options.optimizer];
+}
+
+/* The state array `which` of its optimizer. */
+static struct mx_slice state_at(const struct mx_replica *r, int which, int64_t first)
 {
     return floats_at(r->moments, which * r->options.room.count + first - r->options.room.first);
 }
@@ -55,7 +60,7 @@ int mx_replica_memory_plan(const struct mx_replica_options *o, struct mx_replica
     *out =
         (struct mx_replica_memory_plan){.parameters = (uint64_t)network.floats * FLOAT_BYTES,
                                         .gradients = (uint64_t)network.gradients * FLOAT_BYTES + MX_REPLICA_NORM_BYTES,
-                                        .moments = 2 * room,
+                                        .moments = (uint64_t)mx_optimizers[o->optimizer].state_count * room,
                                         .average = room,
                                         .activations = network.activations_bytes,
                                         .stage = adds(o) ? MX_REPLICA_STAGE_BYTES : 0,
@@ -173,7 +178,8 @@ int mx_replica_begin(struct mx_replica *r, const float *initial)
     const struct mx_range room = r->options.room;
     MX_TRY(mx_copy_upload(r->stream, floats_at(r->weights, 0), initial, (size_t)r->floats * FLOAT_BYTES));
     if (room.count == 0) goto out;
-    MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->moments, 0), .count = 2 * room.count}));
+    const int64_t states = optimizer_of(r)->state_count * room.count;
+    if (states > 0) MX_TRY(mx_fill(r->stream, &(struct mx_fill_args){.x = floats_at(r->moments, 0), .count = states}));
     MX_TRY(mx_copy_upload(r->stream, floats_at(r->average, 0), initial + room.first, (size_t)room.count * FLOAT_BYTES));
 out:
     if (mx_stream_sync(r->stream) < 0 && rc == 0) rc = mx_error_last()->code;
@@ -326,27 +332,25 @@ int mx_replica_update(struct mx_replica *r, const struct mx_replica_update *how)
 {
     int rc = 0;
     const struct mx_range range = r->range;
+    const struct mx_optimizer *const optimizer = optimizer_of(r);
     const int64_t decayed = mx_network_parameters(r->network)->decayed - range.first;
     if (range.count == 0) return 0;
     MX_TRY(mark(r));
     if (how->whole_norm) MX_TRY(mx_copy_upload(r->stream, norm_of(r), r->norm, 4 * FLOAT_BYTES));
-    MX_TRY(mx_adamw(r->stream, &(struct mx_adamw_args){.parameter = floats_at(r->weights, range.first),
-                                                       .gradient = floats_at(r->gradients, range.first),
-                                                       .moment1 = moments_at(r, 0, range.first),
-                                                       .moment2 = moments_at(r, 1, range.first),
-                                                       .norm = norm_of(r),
-                                                       .ema = average_at(r, range.first),
-                                                       .count = range.count,
-                                                       .decayed = decayed < 0             ? 0
-                                                                  : decayed > range.count ? range.count
-                                                                                          : decayed,
-                                                       .lr = (float)how->rate,
-                                                       .beta1 = (float)how->beta1,
-                                                       .beta2 = (float)how->beta2,
-                                                       .eps = (float)how->epsilon,
-                                                       .weight_decay = (float)how->weight_decay,
-                                                       .ema_decay = (float)how->ema_decay,
-                                                       .step = how->step}));
+    struct mx_optimizer_update update = {.options = how->optimizer,
+                                         .rate = how->rate,
+                                         .ema_decay = how->ema_decay,
+                                         .step = how->step,
+                                         .count = range.count,
+                                         .decayed = decayed < 0             ? 0
+                                                    : decayed > range.count ? range.count
+                                                                            : decayed,
+                                         .weights = floats_at(r->weights, range.first),
+                                         .gradients = floats_at(r->gradients, range.first),
+                                         .average = average_at(r, range.first),
+                                         .norm = norm_of(r)};
+    for (int i = 0; i < optimizer->state_count; i++) update.states[optimizer->states[i]] = state_at(r, i, range.first);
+    MX_TRY(optimizer->update(r->stream, &update));
     MX_TRY(mark(r));
 out:
     return rc;
@@ -376,8 +380,8 @@ int mx_replica_send_range(struct mx_replica *r, struct mx_replica *other, struct
     const size_t bytes = (size_t)range.count * FLOAT_BYTES;
     if (range.count == 0) return 0;
     MX_TRY(mx_copy_slices(r->stream, average_at(other, range.first), average_at(r, range.first), bytes));
-    for (int i = 0; i < 2; i++)
-        MX_TRY(mx_copy_slices(r->stream, moments_at(other, i, range.first), moments_at(r, i, range.first), bytes));
+    for (int i = 0; i < optimizer_of(r)->state_count; i++)
+        MX_TRY(mx_copy_slices(r->stream, state_at(other, i, range.first), state_at(r, i, range.first), bytes));
 out:
     return rc;
 }
@@ -390,32 +394,24 @@ int mx_replica_send_all(struct mx_replica *r, struct mx_replica *other)
 
 /* ---- arrays ---- */
 
-struct pair {
-    float *host;
-    struct mx_slice device;
-};
-
-static void pairs_of(const struct mx_replica *r, const struct mx_replica_arrays *arrays, struct pair pairs[3])
+/* One array of the range, from or to the flat array `host`, if that is wanted. */
+static int array_copy(struct mx_replica *r, float *host, struct mx_slice device, bool read)
 {
-    pairs[0] = (struct pair){arrays->average, average_at(r, r->range.first)};
-    pairs[1] = (struct pair){arrays->moment1, moments_at(r, 0, r->range.first)};
-    pairs[2] = (struct pair){arrays->moment2, moments_at(r, 1, r->range.first)};
+    const size_t bytes = (size_t)r->range.count * FLOAT_BYTES;
+    if (host == NULL) return 0;
+    host += r->range.first;
+    return read ? mx_copy_download(r->stream, host, device, bytes) : mx_copy_upload(r->stream, device, host, bytes);
 }
 
 static int arrays_copy(struct mx_replica *r, const struct mx_replica_arrays *arrays, bool read)
 {
     int rc = 0;
-    struct pair pairs[3];
-    const struct mx_range range = r->range;
-    const size_t bytes = (size_t)range.count * FLOAT_BYTES;
-    if (range.count == 0) return 0;
-    pairs_of(r, arrays, pairs);
-    for (int i = 0; i < 3; i++) {
-        if (pairs[i].host == NULL) continue;
-        float *const host = pairs[i].host + range.first;
-        MX_TRY(read ? mx_copy_download(r->stream, host, pairs[i].device, bytes)
-                    : mx_copy_upload(r->stream, pairs[i].device, host, bytes));
-    }
+    const struct mx_optimizer *const optimizer = optimizer_of(r);
+    const int64_t first = r->range.first;
+    if (r->range.count == 0) return 0;
+    MX_TRY(array_copy(r, arrays->average, average_at(r, first), read));
+    for (int i = 0; i < optimizer->state_count; i++)
+        MX_TRY(array_copy(r, arrays->states[optimizer->states[i]], state_at(r, i, first), read));
     MX_TRY(mx_stream_sync(r->stream));
 out:
     return rc;

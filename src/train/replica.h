@@ -2,11 +2,11 @@
  *
  * A replica: one device that holds all weights of a network (network.h) and trains its part of each step.
  *
- * Only what learns has gradients, moments and averaged weights; the averaged weights of what is frozen are the weights.
+ * Only what learns has gradients, optimizer state and averaged weights; the averaged weights of what is frozen are the weights.
  *
  * Usually there is one, the trainer's own. With work sharing (share_policy.h) the data device has another: both run
  * their parts of a step's batches, then each sums, measures and updates one range of the flat arrays and sends the new
- * weights to the other. Moments and averaged weights of a range are kept only where they are updated. The first replica
+ * weights to the other. Optimizer state and averaged weights of a range are kept only where they are updated. The first replica
  * has room for all of them: while nothing is shared it updates everything and the other one is idle. When sharing
  * begins or ends, the data of the other's range moves over or back (mx_replica_send_range).
  *
@@ -25,6 +25,7 @@
 
 #include "train/comm.h"
 #include "train/network.h"
+#include "train/optimizer.h"
 
 #define MX_REPLICA_NORM_BYTES  64                /* after the gradients: the result of grad_norm */
 #define MX_REPLICA_STAGE_BYTES ((size_t)1 << 20) /* piece of another's gradient: fits into a core's own cache */
@@ -45,8 +46,9 @@ struct mx_replica_options {
     struct mx_device *device;
     struct mx_stream *stream; /* to work on; NULL: its own */
     const struct mx_network_options *network;
+    enum mx_optimizer_kind optimizer;
     int32_t passes;       /* micro-batches per step */
-    struct mx_range room; /* learning floats whose moments and averaged weights have memory here; count 0: none */
+    struct mx_range room; /* learning floats whose state and averaged weights have memory here; count 0: none */
     bool shared;          /* there is another replica, whose gradients are added to this one's */
     bool buckets;         /* record an event for each */
     bool timed;           /* measure the time of each run and of the update */
@@ -60,8 +62,8 @@ struct mx_replica {
     struct mx_network *network;
     int64_t floats;          /* of the weights */
     int64_t gradient_floats; /* of what learns, and what is discarded (model/parameters.h) */
-    /* Flat. moments: first and second of the room, one after the other; average: of the room; stage: NULL if it never
-     * adds another's gradients. */
+    /* Flat. moments: the optimizer's state arrays of the room, one after the other (NULL: it has none); average: of the
+     * room; stage: NULL if it never adds another's gradients. */
     struct mx_buffer *weights, *gradients, *moments, *average, *stage;
     float *losses;                /* host: [passes, losses, sequences] */
     int64_t pass_losses;          /* floats of each pass */
@@ -87,7 +89,7 @@ int mx_replica_memory_plan(const struct mx_replica_options *options, struct mx_r
 int mx_replica_create(const struct mx_replica_options *options, struct mx_replica **out);
 void mx_replica_destroy(struct mx_replica *replica); /* waits for its stream; NULL is fine */
 
-/* Sets weights and averaged weights to `initial` (host, all floats) and the moments to 0. Waits. */
+/* Sets weights and averaged weights to `initial` (host, all floats) and the optimizer state to 0. Waits. */
 int mx_replica_begin(struct mx_replica *replica, const float *initial);
 
 /* ---- one step ---- */
@@ -116,11 +118,12 @@ int mx_replica_add(struct mx_replica *replica, const struct mx_replica *other);
 int mx_replica_measure(struct mx_replica *replica, double limit);
 
 struct mx_replica_update {
-    double rate, beta1, beta2, epsilon, weight_decay, ema_decay;
+    const struct mx_optimizer_options *optimizer; /* of the kind that the replica was created for */
+    double rate, ema_decay;
     int64_t step;    /* 1, 2 … */
     bool whole_norm; /* replica->norm was replaced by that of the whole gradient; otherwise the range is everything */
 };
-/* Updates weights, moments and averaged weights of the range. */
+/* Updates weights, optimizer state and averaged weights of the range. */
 int mx_replica_update(struct mx_replica *replica, const struct mx_replica_update *how);
 /* Sends the weights of the range to another replica. */
 int mx_replica_send(struct mx_replica *replica, struct mx_replica *other);
@@ -129,7 +132,7 @@ int mx_replica_take_average(struct mx_replica *replica, const struct mx_replica 
 
 /* ---- who updates which range ---- */
 
-/* Sends moments and averaged weights of `range`, for which both have room, to another replica. */
+/* Sends optimizer state and averaged weights of `range`, for which both have room, to another replica. */
 int mx_replica_send_range(struct mx_replica *replica, struct mx_replica *other, struct mx_range range);
 /* Sends all weights to another replica, which has updated none since the two had the same. */
 int mx_replica_send_all(struct mx_replica *replica, struct mx_replica *other);
@@ -137,7 +140,7 @@ int mx_replica_send_all(struct mx_replica *replica, struct mx_replica *other);
 /* ---- flat arrays on the host: the range only ---- */
 
 struct mx_replica_arrays {
-    float *average, *moment1, *moment2; /* [all that learn]; NULL: not wanted */
+    float *average, *states[MX_OPTIMIZER_STATES]; /* [all that learn]; NULL: not wanted */
 };
 int mx_replica_read(struct mx_replica *replica, const struct mx_replica_arrays *arrays);
 int mx_replica_write(struct mx_replica *replica, const struct mx_replica_arrays *arrays);

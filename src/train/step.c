@@ -200,11 +200,8 @@ static int part_update(const struct mx_trainer *t, const struct mx_trainer_part 
     int rc = 0;
     const struct mx_optimizer_options *const o = p->optimizer;
     const int64_t updates = t->state.parts[p->which].updates;
-    const struct mx_replica_update update = {.rate = p->rate,
-                                             .beta1 = o->beta1,
-                                             .beta2 = o->beta2,
-                                             .epsilon = o->epsilon,
-                                             .weight_decay = o->weight_decay,
+    const struct mx_replica_update update = {.optimizer = o,
+                                             .rate = p->rate,
                                              .ema_decay = ema_decay_at(o->ema_decay, updates),
                                              .step = updates + 1,
                                              .whole_norm = p->at_work > 1};

@@ -4,6 +4,8 @@
  */
 #include "train/trainer.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "myxtts/error.h"
@@ -162,7 +164,8 @@ void mx_trainer_watch(struct mx_trainer *t, const atomic_bool *stop)
 static int arrays_copy(const struct mx_trainer_part *p, const struct mx_trainer_arrays *arrays, bool read)
 {
     int rc = 0;
-    const struct mx_replica_arrays parts = {arrays->average, arrays->moment1, arrays->moment2};
+    struct mx_replica_arrays parts = {.average = arrays->average};
+    memcpy(parts.states, arrays->states, sizeof parts.states);
     for (int32_t r = 0; r < p->at_work; r++) {
         struct mx_replica *const own = p->replicas[r];
         const struct mx_slice weights = mx_slice_at(own->weights, 0);

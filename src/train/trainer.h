@@ -7,7 +7,7 @@
  * parts train on the same batches.
  *
  * A step takes grad_accum batches from the pipeline, runs each forward and backward (the gradients add up to those of
- * one batch that holds them all), measures and clips the gradient, and updates weights, moments and averaged weights. A
+ * one batch that holds them all), measures and clips the gradient, and updates weights, optimizer state and averaged weights. A
  * loss or gradient that is not finite changes nothing in its part: see guard.h. Everything is a function of the options and the
  * state only, so a run continued from a state equals the run that never stopped, bit for bit on the same device layout.
  * How the batches flow (one device or two, threads, buffers, with or without overlap) makes no difference to the
@@ -30,8 +30,8 @@
 #include "train/comm.h"
 #include "train/feed/host_batch.h"
 #include "train/guard.h"
+#include "train/optimizer.h"
 #include "train/report/report.h"
-#include "train/schedule.h"
 #include "train/share_policy.h"
 #include "vocoder/vocoder.h"
 
@@ -56,14 +56,6 @@ struct mx_trainer_flow {
 
 /* The networks that a trainer can have, in the order in which they run. */
 enum mx_part { MX_PART_ACOUSTIC, MX_PART_VOCODER, MX_PARTS };
-
-/* How a part's weights change. */
-struct mx_optimizer_options {
-    struct mx_schedule schedule;
-    double grad_clip; /* limit of the gradient norm; 0: none */
-    double beta1, beta2, epsilon, weight_decay;
-    double ema_decay; /* of the averaged weights; 0: they equal the weights */
-};
 
 /* The vocoder as a part: it trains on segments of the batches (segment.h), on the model device. */
 struct mx_trainer_vocoder {
@@ -120,7 +112,13 @@ struct mx_part_state {
 /* Do these options train the part? */
 bool mx_trainer_trains(const struct mx_trainer_options *options, enum mx_part part);
 
-/* Where a run is. Plain values; together with the four flat arrays of each part they are the complete state. */
+static inline const struct mx_optimizer *mx_trainer_optimizer(const struct mx_trainer_options *options,
+                                                              enum mx_part part)
+{
+    return &mx_optimizers[part == MX_PART_VOCODER ? options->vocoder.optimizer.kind : options->optimizer.kind];
+}
+
+/* Where a run is. Plain values; together with the flat arrays of each part they are the complete state. */
 struct mx_trainer_state {
     int64_t step;    /* steps made, skipped ones included */
     uint32_t epoch;  /* of the next batch */
@@ -175,7 +173,8 @@ void mx_trainer_destroy(struct mx_trainer *trainer); /* NULL is fine */
 /* Flat host arrays of a part that the trainer has; NULL: not wanted. Weights: [mx_parameters.floats]; all others, of what
  * learns: [mx_parameters.learned]. A vocoder that is ready has nothing but weights: its other arrays are ignored. */
 struct mx_trainer_arrays {
-    float *weights, *average, *moment1, *moment2;
+    float *weights, *average;
+    float *states[MX_OPTIMIZER_STATES]; /* those of the part's optimizer; the others are ignored */
 };
 /* device → host */
 int mx_trainer_read(struct mx_trainer *trainer, enum mx_part part, const struct mx_trainer_arrays *arrays);

@@ -273,6 +273,7 @@ static int acoustic_options(const struct mx_trainer_options *o, const struct mx_
     const int64_t own = shape->shared && alike(data, o->device) ? half : memory.learned;
     out[0] = (struct mx_replica_options){.device = o->device,
                                          .network = &shape->acoustic[0],
+                                         .optimizer = o->optimizer.kind,
                                          .passes = o->grad_accum,
                                          .room = {0, memory.learned},
                                          .shared = shape->shared,
@@ -295,6 +296,7 @@ static int vocoder_options(const struct mx_trainer_options *o, const struct mx_t
     if (rc < 0) return rc;
     out[0] = (struct mx_replica_options){.device = o->device,
                                          .network = &shape->vocoder,
+                                         .optimizer = o->vocoder.optimizer.kind,
                                          .passes = o->grad_accum,
                                          .room = {0, memory.learned},
                                          .buckets = o->comm != NULL || o->flow.times,

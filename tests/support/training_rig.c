@@ -232,7 +232,7 @@ struct mx_trainer_arrays training_arrays_make(const struct mx_trainer *trainer, 
     *floats = (size_t)mx_trainer_parameters(trainer, MX_PART_ACOUSTIC)->floats;
     float *const block = mx_alloc(4 * *floats, sizeof *block);
     assert_non_null(block);
-    return (struct mx_trainer_arrays){block, block + *floats, block + 2 * *floats, block + 3 * *floats};
+    return (struct mx_trainer_arrays){block, block + *floats, {block + 2 * *floats, block + 3 * *floats}};
 }
 
 struct mx_trainer_arrays training_arrays_read(struct mx_trainer *trainer, size_t *floats)

@@ -67,6 +67,11 @@ struct trial {
     struct mx_model *model;
 };
 
+static uint64_t state_bytes(const struct mx_job *job)
+{
+    return (uint64_t)mx_trainer_optimizer(&job->options, MX_PART_ACOUSTIC)->state_count * job->plan.model.ema_bytes;
+}
+
 static int trial_open(const struct mx_job *job, struct trial *trial)
 {
     int rc = 0;
@@ -76,11 +81,13 @@ static int trial_open(const struct mx_job *job, struct trial *trial)
         uint64_t bytes;
     } flat[4] = {{"parameters", p->parameters_bytes},
                  {"gradients", p->gradients_bytes},
-                 {"moments", p->moments_bytes},
+                 {"moments", state_bytes(job)},
                  {"average", p->ema_bytes}};
     MX_TRY(mx_stream_create(job->device, "validation", &trial->stream));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
+        if (flat[i].bytes == 0) continue;
         MX_TRY(mx_buffer_create(job->device, flat[i].owner, (size_t)flat[i].bytes, &trial->flat[i]));
+    }
     MX_TRY(mx_model_create(job->device, trial->stream, &job->options.model, &job->plan.capacity.model, MX_MODEL_TRAIN,
                            &trial->model));
 out:
@@ -102,7 +109,7 @@ static int places_check(const struct mx_job *job, const struct trial *trial)
                                            trial->flat[3],        view.mel.buffer,  view.voices.buffer,
                                            view.durations.buffer, view.means.buffer};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (mx_buffer_device(all[i]) != job->device)
+        if (all[i] != NULL && mx_buffer_device(all[i]) != job->device)
             return MX_FAIL(MX_ERR_DEVICE, fault, "a part of the model lies on %s instead of %s",
                            mx_device_logical(mx_buffer_device(all[i])), mx_device_logical(job->device));
     return 0;
@@ -137,7 +144,7 @@ int mx_validate_model(struct mx_validate *v)
     const char *const logical = mx_device_logical(job->device);
     const struct mx_model_memory_plan *const p = &job->plan.model;
     const uint64_t planned =
-        p->parameters_bytes + p->gradients_bytes + p->moments_bytes + p->ema_bytes + p->activations_bytes;
+        p->parameters_bytes + p->gradients_bytes + state_bytes(job) + p->ema_bytes + p->activations_bytes;
     const uint64_t before = used_on(job->device), beside = used_on(job->devices.data);
     MX_TRY(room_check(job, job->device));
     MX_TRY(trial_open(job, &trial));
