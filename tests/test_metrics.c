@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "observe/page/page.h"
 #include "train/report/metrics.h"
 
 static char folder[] = "/tmp/myxtts-metrics-XXXXXX";
@@ -45,7 +46,7 @@ static struct mx_trainer_report full_report(void)
         .rate = 0.001,
         .grad_norm = 1.5,
         .vocoder = {.frames = 512,
-                    .losses = {.values = {0.75, 1.5}, .total = 1.2},
+                    .losses = {.values = {0.75, 1.5, 2.5}, .total = 1.2},
                     .rate = 0.002,
                     .grad_norm = 0.5,
                     .busy_ns = 21345678,
@@ -66,7 +67,7 @@ static struct mx_trainer_report full_report(void)
                  .transfer = 0.0625,
                  .transfer_hidden = 0.05,
                  .cpu_ns = {12345678, 2e6, 1.5e6, 75e6},
-                 .blocked_ns = {480.5e6, 1e6, 0.25e6, 0},
+                 .blocked_ns = {480.5e6, 1e6, 0.25e6, 3e6},
                  .levels = {.loaded = 4,
                             .prepared = 48,
                             .arrived = 2,
@@ -140,13 +141,14 @@ static void lines_have_these_bytes(void **state)
         line,
         "{\"step\":12,\"epoch\":3,\"loss\":3.1,\"mel\":0.5,\"prior\":0.25,\"duration\":0.1,\"pitch\":1e-07,"
         "\"energy\":2.0,\"lr\":0.001,\"grad_norm\":1.5,\"vocoder_loss\":1.2,\"vocoder_magnitude\":0.75,"
-        "\"vocoder_pitch\":1.5,\"vocoder_lr\":0.002,\"vocoder_grad_norm\":0.5,\"vocoder_frames\":512,"
+        "\"vocoder_pitch\":1.5,\"vocoder_burst\":2.5,\"vocoder_lr\":0.002,\"vocoder_grad_norm\":0.5,\"vocoder_frames\":"
+        "512,"
         "\"vocoder_skipped\":true,\"utterances\":16,\"left_out\":1,\"tokens\":800,"
         "\"frames\":4000,\"share\":0.375,\"shared_frames\":1500,\"skipped\":true,\"loss_z\":-0.5,"
         "\"grad_z\":7.25,\"step_ms\":412.345,\"data_wait_ms\":0.001,\"vocoder_ms\":21.345,\"frames_per_s\":9701.0,"
         "\"data_busy\":0.123,\"model_busy\":1.0,\"data_wait\":0.0,\"transfer\":0.063,\"transfer_hidden\":0.05,"
         "\"load_cpu_ms\":12.345,\"load_blocked_ms\":480.5,\"process_cpu_ms\":2.0,\"process_blocked_ms\":1.0,"
-        "\"transfer_cpu_ms\":1.5,\"transfer_blocked_ms\":0.25,\"train_cpu_ms\":75.0,\"train_blocked_ms\":0.0,\"load_"
+        "\"transfer_cpu_ms\":1.5,\"transfer_blocked_ms\":0.25,\"train_cpu_ms\":75.0,\"train_blocked_ms\":3.0,\"load_"
         "workers\":9,\"loaded\":4,\"prepared\":48,\"arrived\":2,"
         "\"loaded_limit\":8,\"prepared_limit\":50,"
         "\"arrived_limit\":3,\"data_bytes\":1288490188,\"model_bytes\":9771050598,"
@@ -208,9 +210,10 @@ static void what_is_written_is_read(void **state)
                             : m->type == MX_METRIC_SPEED ? 0.5
                             : m->type == MX_METRIC_MS    ? 0.001
                                                          : 0;
-        if (i == MX_METRIC_AT_steps)
+        if (wanted.values[i] == 0) fail_msg("%s has no value, but the report has all", m->key);
+        if (i == MX_STEP_METRIC_AT(steps))
             assert_true(got == 1000);
-        else if (i == MX_METRIC_AT_time)
+        else if (i == MX_STEP_METRIC_AT(time))
             assert_true(got > 1e9);
         else if (!(fabs(got - wanted.values[i]) <= near))
             fail_msg("%s is %g and was %g", m->key, got, wanted.values[i]);
@@ -220,7 +223,7 @@ static void what_is_written_is_read(void **state)
                                                      .losses = {.values = {0.5, 0.25, 0.1, 0.2, 2}, .total = 3.05},
                                                      .spoken = 15,
                                                      .vocoder_frames = 640,
-                                                     .vocoder = {.values = {0.7, 1.4}, .total = 1.1},
+                                                     .vocoder = {.values = {0.7, 1.4, 2.1}, .total = 1.1},
                                                      .mel_db = 3.5,
                                                      .duration_error = 0.1,
                                                      .pitch_error = 1.25};
@@ -229,7 +232,7 @@ static void what_is_written_is_read(void **state)
     assert_true(mx_metrics_read(line, strlen(line) - 1, &record));
     assert_true(record.is_evaluation && record.leak == NULL);
     for (int i = 0; i < MX_EVALUATION_METRICS; i++) {
-        assert_true(record.evaluation_has[i]);
+        assert_true(record.evaluation_has[i] && told.values[i] != 0);
         if (record.evaluation.values[i] != told.values[i])
             fail_msg("%s is %g and was %g", mx_evaluation_metric_table[i].key, record.evaluation.values[i],
                      told.values[i]);
@@ -238,7 +241,7 @@ static void what_is_written_is_read(void **state)
 }
 
 /* No two metrics share a key or a tag: one of them would be lost. */
-static void names_are_unique(void **state)
+static void names_are_unique_and_curves_have_labels(void **state)
 {
     (void)state;
     for (int i = 0; i < MX_STEP_METRICS; i++)
@@ -252,8 +255,15 @@ static void names_are_unique(void **state)
         for (int k = 0; k < i; k++)
             if (strcmp(mx_evaluation_metric_table[i].key, mx_evaluation_metric_table[k].key) == 0)
                 fail_msg("two metrics of an evaluation are called %s", mx_evaluation_metric_table[i].key);
-    assert_string_equal(mx_step_metric_table[MX_METRIC_AT_lr].key, "lr");
-    assert_string_equal(mx_evaluation_metric_table[MX_EVALUATION_AT_spoken].key, "spoken");
+    for (int i = 0; i < MX_STEP_METRICS + MX_EVALUATION_METRICS; i++) {
+        const struct mx_metric *const m =
+            i < MX_STEP_METRICS ? &mx_step_metric_table[i] : &mx_evaluation_metric_table[i - MX_STEP_METRICS];
+        const struct mx_page_word *word = mx_page_words;
+        while (word->key != NULL && strcmp(word->key, m->key) != 0) word++;
+        if (m->chart != NULL && word->key == NULL) fail_msg("the curve of %s has no label", m->key);
+    }
+    assert_string_equal(mx_step_metric_table[MX_STEP_METRIC_AT(lr)].key, "lr");
+    assert_string_equal(mx_evaluation_metric_table[MX_EVALUATION_METRIC_AT(spoken)].key, "spoken");
 }
 
 int main(void)
@@ -261,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_have_these_bytes),
         cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(names_are_unique),
+        cmocka_unit_test(names_are_unique_and_curves_have_labels),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -141,12 +141,9 @@ static void test_refuses_what_would_come_to_rest(void **state)
     mx_error_clear();
 }
 
-static void test_levels_have_names_and_differ(void **state)
+static void test_levels_differ(void **state)
 {
     (void)state;
-    assert_string_equal(mx_level_settings(MX_LEVEL_BASIC)->name, "basic");
-    assert_string_equal(mx_level_settings(MX_LEVEL_ENHANCED)->name, "enhanced");
-    assert_string_equal(mx_level_settings(MX_LEVEL_PLATEAU_BREAKER)->name, "plateau_breaker");
     assert_true(mx_level_settings(MX_LEVEL_BASIC)->peak < mx_level_settings(MX_LEVEL_ENHANCED)->peak);
     assert_true(mx_level_settings(MX_LEVEL_PLATEAU_BREAKER)->cycles > 1);
 }
@@ -159,6 +156,6 @@ int main(void)
                                        cmocka_unit_test(test_cycles_begin_anew_from_lower_tops),
                                        cmocka_unit_test(test_falls_from_where_it_is),
                                        cmocka_unit_test(test_refuses_what_would_come_to_rest),
-                                       cmocka_unit_test(test_levels_have_names_and_differ)};
+                                       cmocka_unit_test(test_levels_differ)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

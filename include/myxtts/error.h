@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* X(name, code, exit code of the program, what it means) */
+/* X(name, code, exit code of the program, what it means): MX_ERR_<name>. */
 #define MX_ERROR_LIST(X)                                                                                               \
     X(USAGE, -1, 1, "wrong usage")                                                                                     \
     X(CONFIG, -2, 1, "wrong configuration")                                                                            \

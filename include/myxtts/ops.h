@@ -31,7 +31,11 @@
 
 /* PAIR: a forward operation `name` and its gradient `name_grad`.
  * SOLO: no gradient operation of its own (it is its own gradient, made of other operations, or never
- * differentiated). */
+ * differentiated).
+ *
+ * Each operation has the number MX_OP_<name>, the arguments struct mx_<name>_args below, and the function mx_<name>
+ * that submits it. In the sources of the library: mx_op_walk_<name> describes its arguments, mx_cpu_<name> is its kernel
+ * for the CPU, mx_lower_<name> turns it into launches for accelerators. */
 #define MX_OP_LIST(PAIR, SOLO)                                                                                         \
     SOLO(matmul)                                                                                                       \
     SOLO(bias_grad)                                                                                                    \

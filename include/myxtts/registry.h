@@ -18,8 +18,8 @@
 struct mx_backend;
 struct mx_registry;
 
-/* The backends that people can ask for, in the order in which one is chosen where nobody asks. X(identifier, name). A
- * build may lack some of them. */
+/* X(identifier, name): MX_BACKEND_<identifier>. The backends that people can ask for, in the order in which one is chosen
+ * where nobody asks. A build may lack some of them. */
 #define MX_BACKEND_LIST(X)                                                                                             \
     X(CUDA, "cuda")                                                                                                    \
     X(OPENCL, "opencl")                                                                                                \

@@ -33,21 +33,20 @@ def rows(header, macro):
     return re.findall(r"(\w+)\((.*?)\)\s*(?=[A-Z_]+\(|$)", line)
 
 
-def tags(macro, prefix):
-    """{tag: key} of a list of src/train/report/report.h, without those that not every device has."""
-    out = {}
-    for name, row in rows("train/report/report.h", macro):
-        tag = re.search(r'"(\w+/\w+)"', row)
-        if name == "MX_LOSS_LIST":
-            keys = [loss.split(",")[1].strip() for _, loss in rows("model/losses.h", name)]
-            out.update({f"{prefix}/{key}": key for key in keys})
-        elif tag and "OPTIONAL" not in row:
-            out[tag.group(1)] = row.split(",")[0]
+def tags(row, prefix):
+    """{tag: key} of a table of src/train/report/report.c, without those that not every device has."""
+    with open(os.path.join(SOURCE, "train/report/report.c"), encoding="utf-8") as file:
+        found = re.findall(rf"^ +{row}\((\w+), (.*?)\),$", file.read(), re.M | re.S)
+    out = {f"{prefix}/{key}": key for key in (loss.split(",")[1].strip() for _, loss in rows("model/losses.h", "MX_LOSS_LIST"))}
+    for key, members in found:
+        tag = re.search(r'\.tag = "(\w+/\w+)"', members)
+        if tag and "OPTIONAL" not in members:
+            out[tag.group(1)] = key
     return out
 
 
-SCALARS = tags("MX_STEP_METRIC_LIST", "loss")
-EVALUATIONS = tags("MX_EVALUATION_METRIC_LIST", "validation")
+SCALARS = tags("STEP", "loss")
+EVALUATIONS = tags("EVALUATION", "validation")
 PICTURES = ["mel/target", "mel/prediction", "mel/difference", "mel/alignment", "spoken_mel/000",
             "spoken_mel/001"]
 SOUNDS = ["spoken/000", "spoken/001", "recorded/000", "recorded/001"]

@@ -190,8 +190,8 @@ int mx_checkpoint_vocoder_check(const struct mx_checkpoint *checkpoint);
 bool mx_checkpoint_has(const struct mx_checkpoint *checkpoint, enum mx_checkpoint_part part,
                        enum mx_checkpoint_group group);
 
-/* Flat host arrays to fill; NULL: not wanted. Weights have all floats of the table, the other groups those that learn. To resume, all that the optimizer has; to speak, the average (into any array); for
- * --init-from, the weights. */
+/* Flat host arrays to fill; NULL: not wanted. Weights have all floats of the table, the other groups those that learn.
+ * To resume: all groups that the optimizer has; to speak: the average (into any array); for --init-from: the weights. */
 struct mx_checkpoint_target {
     float *groups[MX_CHECKPOINT_GROUPS];
 };

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-/* X(identifier, name) */
+/* X(identifier, name): MX_BALANCE_<identifier>. */
 #define MX_BALANCE_LIST(X)                                                                                             \
     X(UTTERANCE, "utterance")                                                                                          \
     X(SPEAKER, "speaker")                                                                                              \

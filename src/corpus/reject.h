@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* X(identifier, code, short name, explanation) */
+/* X(identifier, code, short name, explanation): MX_REJECT_<identifier>. */
 #define MX_REJECT_LIST(X)                                                                                              \
     X(NONE, 0, "none", "the row is good")                                                                              \
     X(BAD_LINE, 1, "bad-line", "the line does not have the columns of its manifest")                                   \

@@ -12,8 +12,9 @@
 #include "device/ops_walk.h"
 
 /* ---- the operations, in the order of myxtts/ops.h ---- */
-DESCRIBE(matmul)
+void mx_op_walk_matmul(struct walk *walk, const void *args)
 {
+    const struct mx_matmul_args *const a = args;
     const int64_t a_rows = a->transpose_a ? a->k : a->m, a_width = a->transpose_a ? a->m : a->k;
     const int64_t b_rows = a->transpose_b ? a->n : a->k, b_width = a->transpose_b ? a->k : a->n;
     const int64_t lda = a->lda ? a->lda : a_width, ldb = a->ldb ? a->ldb : b_width, ldc = a->ldc ? a->ldc : a->n;
@@ -30,8 +31,9 @@ DESCRIBE(matmul)
     tensor_of(walk, "c", a->c, strided(a->m, a->n, ldc), a->epilogue.c_bf16, WRITTEN);
 }
 
-DESCRIBE(bias_grad)
+void mx_op_walk_bias_grad(struct walk *walk, const void *args)
 {
+    const struct mx_bias_grad_args *const a = args;
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
     bf16(walk, a->dy_bf16);
@@ -39,8 +41,9 @@ DESCRIBE(bias_grad)
     tensor(walk, "db", a->db, a->n, WRITTEN);
 }
 
-DESCRIBE(layer_norm)
+void mx_op_walk_layer_norm(struct walk *walk, const void *args)
 {
+    const struct mx_layer_norm_args *const a = args;
     const int64_t elements = times(a->rows, a->n);
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
@@ -53,8 +56,9 @@ DESCRIBE(layer_norm)
     tensor(walk, "stats", a->stats, times(a->rows, 2), WRITTEN);
 }
 
-DESCRIBE(layer_norm_grad)
+void mx_op_walk_layer_norm_grad(struct walk *walk, const void *args)
 {
+    const struct mx_layer_norm_grad_args *const a = args;
     const int64_t elements = times(a->rows, a->n);
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
@@ -68,16 +72,18 @@ DESCRIBE(layer_norm_grad)
     tensor(walk, "dbeta", a->dbeta, a->n, WRITTEN);
 }
 
-DESCRIBE(activation)
+void mx_op_walk_activation(struct walk *walk, const void *args)
 {
+    const struct mx_activation_args *const a = args;
     length(walk, "count", a->count);
     activation(walk, "act", a->act);
     tensor(walk, "x", a->x, a->count, READ);
     tensor(walk, "y", a->y, a->count, WRITTEN);
 }
 
-DESCRIBE(activation_grad)
+void mx_op_walk_activation_grad(struct walk *walk, const void *args)
 {
+    const struct mx_activation_grad_args *const a = args;
     length(walk, "count", a->count);
     activation(walk, "act", a->act);
     tensor(walk, "dy", a->dy, a->count, READ);
@@ -85,8 +91,9 @@ DESCRIBE(activation_grad)
     tensor(walk, "dx", a->dx, a->count, WRITTEN);
 }
 
-DESCRIBE(residual_add)
+void mx_op_walk_residual_add(struct walk *walk, const void *args)
 {
+    const struct mx_residual_add_args *const a = args;
     length(walk, "count", a->count);
     finite_number(walk, "factor", a->factor);
     tensor(walk, "a", a->a, a->count, READ);
@@ -94,8 +101,9 @@ DESCRIBE(residual_add)
     tensor(walk, "y", a->y, a->count, WRITTEN);
 }
 
-DESCRIBE(embedding)
+void mx_op_walk_embedding(struct walk *walk, const void *args)
 {
+    const struct mx_embedding_args *const a = args;
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
     dimension(walk, "vocabulary", a->vocabulary);
@@ -105,8 +113,9 @@ DESCRIBE(embedding)
     tensor(walk, "y", a->y, times(a->rows, a->n), WRITTEN);
 }
 
-DESCRIBE(embedding_grad)
+void mx_op_walk_embedding_grad(struct walk *walk, const void *args)
 {
+    const struct mx_embedding_grad_args *const a = args;
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
     dimension(walk, "vocabulary", a->vocabulary);
@@ -116,8 +125,9 @@ DESCRIBE(embedding_grad)
     tensor(walk, "dtable", a->dtable, times(a->vocabulary, a->n), WRITTEN);
 }
 
-DESCRIBE(rotary_table)
+void mx_op_walk_rotary_table(struct walk *walk, const void *args)
 {
+    const struct mx_rotary_table_args *const a = args;
     dimension(walk, "positions", a->positions);
     dimension(walk, "head_width", a->head_width);
     require(walk, a->head_width % 2 == 0, "head_width", "an even number");
@@ -125,8 +135,9 @@ DESCRIBE(rotary_table)
     tensor(walk, "table", a->table, times(a->positions, a->head_width), WRITTEN);
 }
 
-DESCRIBE(rotary)
+void mx_op_walk_rotary(struct walk *walk, const void *args)
 {
+    const struct mx_rotary_args *const a = args;
     const int64_t width = times(a->heads, a->head_width);
     ragged(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
@@ -137,8 +148,9 @@ DESCRIBE(rotary)
     tensor(walk, "x", a->x, strided(a->rows.rows, width, a->stride), WRITTEN);
 }
 
-DESCRIBE(attention)
+void mx_op_walk_attention(struct walk *walk, const void *args)
 {
+    const struct mx_attention_args *const a = args;
     const int64_t width = times(a->heads, a->head_width), inputs = strided(a->rows.rows, width, a->stride);
     ragged(walk, &a->rows);
     heads(walk, a->heads, a->head_width);
@@ -153,8 +165,9 @@ DESCRIBE(attention)
     tensor(walk, "lse", a->lse, times(a->heads, a->rows.rows), WRITTEN);
 }
 
-DESCRIBE(attention_grad)
+void mx_op_walk_attention_grad(struct walk *walk, const void *args)
 {
+    const struct mx_attention_grad_args *const a = args;
     const int64_t width = times(a->heads, a->head_width), inputs = strided(a->rows.rows, width, a->stride);
     const int64_t outputs = strided(a->rows.rows, width, a->out_stride);
     const int64_t gradients = strided(a->rows.rows, width, a->grad_stride);
@@ -177,8 +190,9 @@ DESCRIBE(attention_grad)
     tensor(walk, "delta", a->delta, times(a->heads, a->rows.rows), WRITTEN);
 }
 
-DESCRIBE(conv1d)
+void mx_op_walk_conv1d(struct walk *walk, const void *args)
 {
+    const struct mx_conv1d_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
@@ -190,8 +204,9 @@ DESCRIBE(conv1d)
     tensor_of(walk, "y", a->y, times(a->rows.rows, a->out_width), a->epilogue.c_bf16, WRITTEN);
 }
 
-DESCRIBE(conv1d_grad_input)
+void mx_op_walk_conv1d_grad_input(struct walk *walk, const void *args)
 {
+    const struct mx_conv1d_grad_input_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
@@ -203,8 +218,9 @@ DESCRIBE(conv1d_grad_input)
     tensor_of(walk, "dx", a->dx, times(a->rows.rows, a->in_width), a->epilogue.c_bf16, WRITTEN);
 }
 
-DESCRIBE(conv1d_grad_weight)
+void mx_op_walk_conv1d_grad_weight(struct walk *walk, const void *args)
 {
+    const struct mx_conv1d_grad_weight_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "in_width", a->in_width);
     dimension(walk, "out_width", a->out_width);
@@ -221,8 +237,9 @@ static void depthwise_taps(struct walk *walk, int32_t taps)
     require(walk, taps % 2 == 1, "taps", "an odd number");
 }
 
-DESCRIBE(depthwise)
+void mx_op_walk_depthwise(struct walk *walk, const void *args)
 {
+    const struct mx_depthwise_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     depthwise_taps(walk, a->taps);
@@ -232,8 +249,9 @@ DESCRIBE(depthwise)
     tensor(walk, "y", a->y, times(a->rows.rows, a->n), WRITTEN);
 }
 
-DESCRIBE(depthwise_grad)
+void mx_op_walk_depthwise_grad(struct walk *walk, const void *args)
 {
+    const struct mx_depthwise_grad_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     depthwise_taps(walk, a->taps);
@@ -246,8 +264,9 @@ DESCRIBE(depthwise_grad)
     tensor(walk, "dbias", a->dbias, a->n, WRITTEN);
 }
 
-DESCRIBE(dropout)
+void mx_op_walk_dropout(struct walk *walk, const void *args)
 {
+    const struct mx_dropout_args *const a = args;
     length(walk, "count", a->count);
     real(walk, "rate", a->rate, 0, 1, true);
     require(walk, a->index % 4 == 0, "index", "a multiple of 4");
@@ -256,47 +275,53 @@ DESCRIBE(dropout)
     tensor(walk, "y", a->y, a->count, WRITTEN);
 }
 
-DESCRIBE(durations_scan)
+void mx_op_walk_durations_scan(struct walk *walk, const void *args)
 {
+    const struct mx_durations_scan_args *const a = args;
     integer(walk, "count", a->count, 0, INT32_MAX - 1);
     tensor(walk, "durations", a->durations, a->count, READ);
     tensor(walk, "ends", a->ends, plus(a->count, 1), WRITTEN);
 }
 
-DESCRIBE(expand)
+void mx_op_walk_expand(struct walk *walk, const void *args)
 {
+    const struct mx_expand_args *const a = args;
     segments(walk, a->segments, a->rows, a->n);
     tensor(walk, "x", a->x, times(a->segments, a->n), READ);
     tensor(walk, "ends", a->ends, plus(a->segments, 1), READ);
     tensor(walk, "y", a->y, times(a->rows, a->n), WRITTEN);
 }
 
-DESCRIBE(expand_grad)
+void mx_op_walk_expand_grad(struct walk *walk, const void *args)
 {
+    const struct mx_expand_grad_args *const a = args;
     segments(walk, a->segments, a->rows, a->n);
     tensor(walk, "dy", a->dy, times(a->rows, a->n), READ);
     tensor(walk, "ends", a->ends, plus(a->segments, 1), READ);
     tensor(walk, "dx", a->dx, times(a->segments, a->n), WRITTEN);
 }
 
-DESCRIBE(segment_mean)
+void mx_op_walk_segment_mean(struct walk *walk, const void *args)
 {
+    const struct mx_segment_mean_args *const a = args;
     segments(walk, a->segments, a->rows, a->n);
     tensor(walk, "x", a->x, times(a->rows, a->n), READ);
     tensor(walk, "ends", a->ends, plus(a->segments, 1), READ);
     tensor(walk, "y", a->y, times(a->segments, a->n), WRITTEN);
 }
 
-DESCRIBE(segment_mean_grad)
+void mx_op_walk_segment_mean_grad(struct walk *walk, const void *args)
 {
+    const struct mx_segment_mean_grad_args *const a = args;
     segments(walk, a->segments, a->rows, a->n);
     tensor(walk, "dy", a->dy, times(a->segments, a->n), READ);
     tensor(walk, "ends", a->ends, plus(a->segments, 1), READ);
     tensor(walk, "dx", a->dx, times(a->rows, a->n), WRITTEN);
 }
 
-DESCRIBE(attentive_pool)
+void mx_op_walk_attentive_pool(struct walk *walk, const void *args)
 {
+    const struct mx_attentive_pool_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
@@ -305,8 +330,9 @@ DESCRIBE(attentive_pool)
     tensor(walk, "w", a->w, a->rows.rows, WRITTEN);
 }
 
-DESCRIBE(attentive_pool_grad)
+void mx_op_walk_attentive_pool_grad(struct walk *walk, const void *args)
 {
+    const struct mx_attentive_pool_grad_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     tensor(walk, "dy", a->dy, times(a->rows.count, a->n), READ);
@@ -317,8 +343,9 @@ DESCRIBE(attentive_pool_grad)
     tensor(walk, "dscore", a->dscore, a->rows.rows, WRITTEN);
 }
 
-DESCRIBE(align)
+void mx_op_walk_align(struct walk *walk, const void *args)
 {
+    const struct mx_align_args *const a = args;
     static const char *const of_tokens[] = {"tokens.count", "tokens.rows", "tokens.max_rows", "tokens.offsets"};
     static const char *const of_frames[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
     const int64_t bits = times(a->frames.rows, ((int64_t)a->tokens.max_rows + 31) / 32);
@@ -334,8 +361,9 @@ DESCRIBE(align)
     tensor(walk, "work", a->work, plus(times(a->tokens.rows, 2), bits), WRITTEN);
 }
 
-DESCRIBE(loss)
+void mx_op_walk_loss(struct walk *walk, const void *args)
 {
+    const struct mx_loss_args *const a = args;
     const int64_t elements = times(a->rows, a->n);
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
@@ -348,8 +376,9 @@ DESCRIBE(loss)
     tensor(walk, "dprediction", a->dprediction, elements, WRITTEN_OPTIONAL);
 }
 
-DESCRIBE(sequence_loss)
+void mx_op_walk_sequence_loss(struct walk *walk, const void *args)
 {
+    const struct mx_sequence_loss_args *const a = args;
     const int64_t elements = times(a->rows.rows, a->n);
     ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
@@ -362,8 +391,9 @@ DESCRIBE(sequence_loss)
     tensor(walk, "dprediction", a->dprediction, elements, WRITTEN_OPTIONAL);
 }
 
-DESCRIBE(grad_norm)
+void mx_op_walk_grad_norm(struct walk *walk, const void *args)
 {
+    const struct mx_grad_norm_args *const a = args;
     length(walk, "count", a->count);
     real(walk, "limit", a->limit, 0, INFINITY, true);
     finite_number(walk, "factor", a->factor);
@@ -371,8 +401,9 @@ DESCRIBE(grad_norm)
     tensor(walk, "result", a->result, 4, WRITTEN);
 }
 
-DESCRIBE(adamw)
+void mx_op_walk_adamw(struct walk *walk, const void *args)
 {
+    const struct mx_adamw_args *const a = args;
     length(walk, "count", a->count);
     integer(walk, "decayed", a->decayed, 0, a->count);
     real(walk, "lr", a->lr, 0, INFINITY, true);
@@ -390,21 +421,24 @@ DESCRIBE(adamw)
     tensor(walk, "ema", a->ema, a->count, WRITTEN_OPTIONAL);
 }
 
-DESCRIBE(scale)
+void mx_op_walk_scale(struct walk *walk, const void *args)
 {
+    const struct mx_scale_args *const a = args;
     length(walk, "count", a->count);
     finite_number(walk, "factor", a->factor);
     tensor(walk, "x", a->x, a->count, WRITTEN);
 }
 
-DESCRIBE(fill)
+void mx_op_walk_fill(struct walk *walk, const void *args)
 {
+    const struct mx_fill_args *const a = args;
     length(walk, "count", a->count);
     tensor(walk, "x", a->x, a->count, WRITTEN);
 }
 
-DESCRIBE(cast)
+void mx_op_walk_cast(struct walk *walk, const void *args)
 {
+    const struct mx_cast_args *const a = args;
     length(walk, "count", a->count);
     integer(walk, "kind", (int64_t)a->kind, MX_CAST_F32_BF16, MX_CAST_I32_F32);
     slice_bytes(walk, "x", a->x, times(a->count, a->kind == MX_CAST_BF16_F32 ? 2 : 4), READ);
@@ -425,8 +459,9 @@ static void frames(struct walk *walk, const struct mx_ragged *samples, const str
     require(walk, rows->count == samples->count, "frames.count", "as many utterances as samples.count says");
 }
 
-DESCRIBE(mel)
+void mx_op_walk_mel(struct walk *walk, const void *args)
 {
+    const struct mx_mel_args *const a = args;
     frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
     integer(walk, "bands", a->bands, 1, 1024);
     integer(walk, "weights", a->weights, 0, times(a->bands, a->fft_size / 2 + 1));
@@ -439,8 +474,9 @@ DESCRIBE(mel)
     tensor(walk, "energy", a->energy, a->frames.rows, WRITTEN_OPTIONAL);
 }
 
-DESCRIBE(pitch)
+void mx_op_walk_pitch(struct walk *walk, const void *args)
 {
+    const struct mx_pitch_args *const a = args;
     frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
     positive(walk, "rate", a->rate);
     positive(walk, "low_hz", a->low_hz);
@@ -460,8 +496,9 @@ DESCRIBE(pitch)
     tensor(walk, "work", a->work, times(a->frames.rows, MX_PITCH_WORK), WRITTEN);
 }
 
-DESCRIBE(noise)
+void mx_op_walk_noise(struct walk *walk, const void *args)
 {
+    const struct mx_noise_args *const a = args;
     ragged_parts(walk, &a->samples, samples_names);
     tensor(walk, "x", a->x, a->samples.rows, READ);
     tensor(walk, "levels", a->levels, times(a->samples.count, 2), READ);
@@ -469,8 +506,9 @@ DESCRIBE(noise)
     tensor(walk, "y", a->y, a->samples.rows, WRITTEN);
 }
 
-DESCRIBE(mask)
+void mx_op_walk_mask(struct walk *walk, const void *args)
 {
+    const struct mx_mask_args *const a = args;
     ragged(walk, &a->rows);
     dimension(walk, "n", a->n);
     dimension(walk, "count", a->count);
@@ -478,8 +516,9 @@ DESCRIBE(mask)
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), WRITTEN);
 }
 
-DESCRIBE(mel_inverse)
+void mx_op_walk_mel_inverse(struct walk *walk, const void *args)
 {
+    const struct mx_mel_inverse_args *const a = args;
     mel_tables(walk, a->fft_size, a->bands, a->weights);
     integer(walk, "iterations", a->iterations, 0, 1000);
     dimension(walk, "rows", a->rows);
@@ -490,16 +529,18 @@ DESCRIBE(mel_inverse)
     tensor(walk, "magnitude", a->magnitude, times(a->rows, a->fft_size / 2 + 1), WRITTEN);
 }
 
-DESCRIBE(spectrum)
+void mx_op_walk_spectrum(struct walk *walk, const void *args)
 {
+    const struct mx_spectrum_args *const a = args;
     frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
     tensor(walk, "audio", a->audio, a->samples.rows, READ);
     tensor(walk, "tables", a->tables, 3 * (int64_t)a->fft_size, READ);
     tensor(walk, "spectrum", a->spectrum, times(a->frames.rows, (int64_t)a->fft_size + 2), WRITTEN);
 }
 
-DESCRIBE(griffin_step)
+void mx_op_walk_griffin_step(struct walk *walk, const void *args)
 {
+    const struct mx_griffin_step_args *const a = args;
     length(walk, "count", a->count);
     finite_number(walk, "momentum", a->momentum);
     tensor(walk, "now", a->now, times(a->count, 2), READ);
@@ -508,8 +549,9 @@ DESCRIBE(griffin_step)
     tensor(walk, "y", a->y, times(a->count, 2), WRITTEN);
 }
 
-DESCRIBE(overlap_add)
+void mx_op_walk_overlap_add(struct walk *walk, const void *args)
 {
+    const struct mx_overlap_add_args *const a = args;
     frames(walk, &a->samples, &a->frames, a->fft_size, a->hop);
     real(walk, "least", a->least, 1e-30, INFINITY, true);
     tensor(walk, "spectrum", a->spectrum, times(a->frames.rows, (int64_t)a->fft_size + 2), READ);
@@ -518,8 +560,9 @@ DESCRIBE(overlap_add)
     tensor(walk, "audio", a->audio, a->samples.rows, WRITTEN);
 }
 
-DESCRIBE(mel_project)
+void mx_op_walk_mel_project(struct walk *walk, const void *args)
 {
+    const struct mx_mel_project_args *const a = args;
     mel_tables(walk, a->fft_size, a->bands, a->weights);
     integer(walk, "rounds", a->rounds, 0, 1000);
     dimension(walk, "rows", a->rows);

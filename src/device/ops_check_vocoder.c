@@ -4,8 +4,9 @@
  */
 #include "device/ops_walk.h"
 
-DESCRIBE(pitch_loss)
+void mx_op_walk_pitch_loss(struct walk *walk, const void *args)
 {
+    const struct mx_pitch_loss_args *const a = args;
     const int64_t width = (int64_t)a->classes + 1;
     ragged(walk, &a->rows);
     integer(walk, "classes", a->classes, 1, MX_PITCH_CLASSES_MAX);
@@ -20,8 +21,9 @@ DESCRIBE(pitch_loss)
     tensor(walk, "dlogits", a->dlogits, times(a->rows.rows, width), WRITTEN_OPTIONAL);
 }
 
-DESCRIBE(mel_base)
+void mx_op_walk_mel_base(struct walk *walk, const void *args)
 {
+    const struct mx_mel_base_args *const a = args;
     mel_tables(walk, a->fft_size, a->bands, a->weights);
     dimension(walk, "rows", a->rows);
     finite_number(walk, "mean", a->mean);
@@ -33,8 +35,9 @@ DESCRIBE(mel_base)
     tensor(walk, "base", a->base, times(a->rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
 }
 
-DESCRIBE(log_magnitude)
+void mx_op_walk_log_magnitude(struct walk *walk, const void *args)
 {
+    const struct mx_log_magnitude_args *const a = args;
     static const char *const names[] = {"out.count", "out.rows", "out.max_rows", "out.offsets"};
     packed_audio(walk, &a->samples, a->fft_size, a->hop);
     ragged_parts(walk, &a->out, names);
@@ -45,8 +48,9 @@ DESCRIBE(log_magnitude)
     tensor(walk, "y", a->y, times(a->out.rows, (int64_t)a->fft_size / 2 + 1), WRITTEN);
 }
 
-DESCRIBE(mel_blur)
+void mx_op_walk_mel_blur(struct walk *walk, const void *args)
 {
+    const struct mx_mel_blur_args *const a = args;
     ragged(walk, &a->rows);
     integer(walk, "n", a->n, 0, MX_BLUR_WIDTH_MAX);
     tensor(walk, "x", a->x, times(a->rows.rows, a->n), READ);
@@ -55,8 +59,9 @@ DESCRIBE(mel_blur)
     tensor(walk, "y", a->y, times(a->rows.rows, a->n), WRITTEN);
 }
 
-DESCRIBE(harmonics)
+void mx_op_walk_harmonics(struct walk *walk, const void *args)
 {
+    const struct mx_harmonics_args *const a = args;
     static const char *const samples_names[] = {"samples.count", "samples.rows", "samples.max_rows", "samples.offsets"};
     static const char *const frames_names[] = {"frames.count", "frames.rows", "frames.max_rows", "frames.offsets"};
     integer(walk, "hop", a->hop, 1, 4096);
@@ -75,8 +80,9 @@ DESCRIBE(harmonics)
     tensor(walk, "y", a->y, a->samples.rows, WRITTEN);
 }
 
-DESCRIBE(texture)
+void mx_op_walk_texture(struct walk *walk, const void *args)
 {
+    const struct mx_texture_args *const a = args;
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
     integer(walk, "reach", a->reach, 0, MX_TEXTURE_REACH_MAX);
@@ -89,8 +95,9 @@ DESCRIBE(texture)
     tensor(walk, "y", a->y, times(a->rows, a->n), WRITTEN);
 }
 
-DESCRIBE(excite)
+void mx_op_walk_excite(struct walk *walk, const void *args)
 {
+    const struct mx_excite_args *const a = args;
     dimension(walk, "rows", a->rows);
     dimension(walk, "n", a->n);
     tensor(walk, "source", a->source, times(times(a->rows, a->n), 2), READ);

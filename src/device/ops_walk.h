@@ -256,20 +256,11 @@ static inline void row_stride(struct walk *walk, const char *name, int64_t strid
     if (checking(walk) && (stride < width || stride > INT32_MAX)) refuse_integer(walk, name, stride, width, INT32_MAX);
 }
 
-/* ---- one function for each operation ---- */
+/* ---- mx_op_walk_<operation>, one for each ---- */
 #define MX_ONE(name)  void mx_op_walk_##name(struct walk *walk, const void *args);
 #define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
 MX_OP_LIST(MX_PAIR, MX_ONE)
 #undef MX_PAIR
 #undef MX_ONE
-
-/* Defines mx_op_walk_<name> with `a` as its typed arguments. */
-#define DESCRIBE(name)                                                                                                 \
-    static void describe_##name(struct walk *walk, const struct mx_##name##_args *a);                                  \
-    void mx_op_walk_##name(struct walk *walk, const void *args)                                                        \
-    {                                                                                                                  \
-        describe_##name(walk, args);                                                                                   \
-    }                                                                                                                  \
-    static void describe_##name(struct walk *walk, const struct mx_##name##_args *a)
 
 #endif

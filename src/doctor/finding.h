@@ -18,7 +18,7 @@
 
 #include "base/catalogue.h"
 
-/* X(identifier, short name, digits of the numbers, template) */
+/* X(identifier, short name, digits of the numbers, template): MX_DOCTOR_FINDING_<identifier>. */
 #define MX_DOCTOR_FINDING_LIST(X)                                                                                      \
     X(TEXT_MISMATCH, "text-mismatch", 1, "the text explains the sound badly: its score is {0}, {1} is usual")          \
     X(MISSING_WORDS, "missing-words", 0, "these words are not heard: {2}")                                             \

@@ -28,7 +28,7 @@
 #define MX_EXPORT_TOKENS  "tokens.txt"
 #define MX_EXPORT_LEXICON "lexicon.txt"
 
-/* X(identifier, name) */
+/* X(identifier, name): MX_EXPORT_<identifier>. */
 #define MX_EXPORT_FORMAT_LIST(X)                                                                                       \
     X(PIPER, "piper")                                                                                                  \
     X(SHERPA, "sherpa")

@@ -13,7 +13,7 @@
 
 /* X(NAME, key, over, weight, words)
  *
- *     NAME    MX_LOSS_NAME
+ *     NAME    MX_LOSS_<NAME>
  *     key     its name in every file of a run
  *     over    what its mean is taken over: FRAMES (each the mean over its bands) or TOKENS
  *     weight  its default weight in the total

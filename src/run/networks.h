@@ -23,8 +23,8 @@ void mx_job_vocoder_steps(struct mx_job *job);       /* its schedule, once the l
 void mx_job_vocoder_log(const struct mx_job *job);
 /* Logs which share of the steps' time it took, if any of it was measured. */
 void mx_job_vocoder_share_log(const struct mx_job *job);
-/* Loads its weights, if it is not a new one, by way of `arrays`; *whole: with its optimizer state, so its part of the state
- * counts, too. */
+/* Loads its weights, if it is not a new one, by way of `arrays`; *whole: with its optimizer state, so its part of the
+ * state counts, too. */
 int mx_job_vocoder_restore(struct mx_job *job, const struct mx_trainer_arrays *arrays, bool *whole);
 
 /* ---- state.c ---- */

@@ -358,10 +358,11 @@ static const struct mx_config_answer answers[] = {
 /* ---- training ---- */
 
 static const struct mx_config_choice level_choices[] = {
-#define X(identifier, name, a, b, c, d, e, f, g, h, i, words) {name, MX_LEVEL_##identifier, words},
-    MX_LEVEL_LIST(X)
-#undef X
-        {NULL, 0, NULL}};
+    {"basic", MX_LEVEL_BASIC, "half the usual rate and a high floor: slow and safe"},
+    {"enhanced", MX_LEVEL_ENHANCED, "one long cosine from the full rate: start with this"},
+    {"plateau_breaker", MX_LEVEL_PLATEAU_BREAKER,
+     "four cosines, each peaking at 70 % of the one before, with tighter clipping and stronger regularisation"},
+    {NULL, 0, NULL}};
 static const struct mx_config_choice part_choices[] = {
     {"both", MX_SETTINGS_PART_BOTH, "the acoustic network and the vocoder, in the same steps"},
     {"acoustic", MX_SETTINGS_PART_ACOUSTIC, "only the network that turns text into mel"},
@@ -576,6 +577,11 @@ void mx_settings_resolve(struct mx_settings *settings)
 const char *mx_settings_backend_name(enum mx_settings_backend backend)
 {
     return backend_choices[backend].name;
+}
+
+const char *mx_settings_level_name(enum mx_level level)
+{
+    return level_choices[level].name;
 }
 
 int32_t mx_settings_buffer(const struct mx_settings *settings)

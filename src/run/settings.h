@@ -179,6 +179,7 @@ static inline enum mx_settings_recipe mx_settings_recipe_of(const struct mx_reci
 }
 
 const char *mx_settings_backend_name(enum mx_settings_backend backend); /* "auto" */
+const char *mx_settings_level_name(enum mx_level level);                /* "basic" */
 /* The most batches prepared ahead: the setting, or MX_SETTINGS_BUFFER. */
 int32_t mx_settings_buffer(const struct mx_settings *settings);
 /* The most batches loaded ahead: the setting, or max(2, min(8, 64/batch size)). */

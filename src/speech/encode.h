@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(name, name of the format, media type) */
+/* X(name, name of the format, media type): MX_ENCODE_<name>. */
 #define MX_ENCODE_LIST(X)                                                                                              \
     X(WAV, "wav", "audio/wav")                                                                                         \
     X(PCM, "pcm", "audio/pcm")                                                                                         \

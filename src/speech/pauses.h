@@ -16,7 +16,7 @@
 
 #define MX_PAUSES_MOST_MS 60000.0
 
-/* X(identifier, name) */
+/* X(identifier, name): MX_PAUSES_<identifier>. */
 #define MX_PAUSES_LIST(X)                                                                                              \
     X(SENTENCE, "sentence")                                                                                            \
     X(PARAGRAPH, "paragraph")                                                                                          \

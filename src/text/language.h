@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(identifier, code, English name, voice of espeak-ng, script, rules). Codes are short: data.language is char[8]. */
+/* X(identifier, code of at most 7 bytes, English name, voice of espeak-ng, script, rules): MX_LANGUAGE_<identifier>. */
 #define MX_LANGUAGE_LIST(X)                                                                                            \
     X(EN, "en", "English", "en-us", LATIN, ENGLISH)                                                                    \
     X(FA, "fa", "Persian", "fa", ARABIC, PERSIAN)                                                                      \

@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "text/text.h"
 
-/* X(identifier, name) */
+/* X(identifier, name): MX_TOKENS_<identifier>. */
 #define MX_TOKENS_LIST(X)                                                                                              \
     X(PHONEMES, "phonemes")                                                                                            \
     X(CHARS, "chars")

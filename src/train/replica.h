@@ -2,13 +2,14 @@
  *
  * A replica: one device that holds all weights of a network (network.h) and trains its part of each step.
  *
- * Only what learns has gradients, optimizer state and averaged weights; the averaged weights of what is frozen are the weights.
+ * Only what learns has gradients, optimizer state and averaged weights; the averaged weights of what is frozen are the
+ * weights.
  *
  * Usually there is one, the trainer's own. With work sharing (share_policy.h) the data device has another: both run
  * their parts of a step's batches, then each sums, measures and updates one range of the flat arrays and sends the new
- * weights to the other. Optimizer state and averaged weights of a range are kept only where they are updated. The first replica
- * has room for all of them: while nothing is shared it updates everything and the other one is idle. When sharing
- * begins or ends, the data of the other's range moves over or back (mx_replica_send_range).
+ * weights to the other. Optimizer state and averaged weights of a range are kept only where they are updated. The first
+ * replica has room for all of them: while nothing is shared it updates everything and the other one is idle. When
+ * sharing begins or ends, the data of the other's range moves over or back (mx_replica_send_range).
  *
  * Everything is queued on the replica's stream and does not wait unless stated. The caller orders the work of two
  * replicas: whatever reads from another replica must come after a wait for that one's `end`, or for its whole stream.

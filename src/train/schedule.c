@@ -12,21 +12,34 @@
 
 #define PI 3.14159265358979323846
 
-static const struct mx_level_settings levels[] = {
-#define X(id, title, top, warm, low, turns, down, clip, decay, ema, drop, words)                                       \
-    {.name = (title),                                                                                                  \
-     .help = (words),                                                                                                  \
-     .peak = (top),                                                                                                    \
-     .floor = (low),                                                                                                   \
-     .cycle_decay = (down),                                                                                            \
-     .warmup = (warm),                                                                                                 \
-     .cycles = (turns),                                                                                                \
-     .grad_clip = (clip),                                                                                              \
-     .weight_decay = (decay),                                                                                          \
-     .ema_decay = (ema),                                                                                               \
-     .dropout = (drop)},
-    MX_LEVEL_LIST(X)
-#undef X
+static const struct mx_level_settings levels[MX_LEVEL_COUNT] = {
+    [MX_LEVEL_BASIC] = {.peak = 5e-4,
+                        .warmup = 500,
+                        .floor = 0.1,
+                        .cycles = 1,
+                        .cycle_decay = 1.0,
+                        .grad_clip = 1.0,
+                        .weight_decay = 0.01,
+                        .ema_decay = 0.999,
+                        .dropout = 0.1},
+    [MX_LEVEL_ENHANCED] = {.peak = 1e-3,
+                           .warmup = 200,
+                           .floor = 0.02,
+                           .cycles = 1,
+                           .cycle_decay = 1.0,
+                           .grad_clip = 1.0,
+                           .weight_decay = 0.01,
+                           .ema_decay = 0.999,
+                           .dropout = 0.1},
+    [MX_LEVEL_PLATEAU_BREAKER] = {.peak = 1e-3,
+                                  .warmup = 200,
+                                  .floor = 0.02,
+                                  .cycles = 4,
+                                  .cycle_decay = 0.7,
+                                  .grad_clip = 0.5,
+                                  .weight_decay = 0.05,
+                                  .ema_decay = 0.9995,
+                                  .dropout = 0.15},
 };
 
 const struct mx_level_settings *mx_level_settings(enum mx_level level)

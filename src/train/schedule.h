@@ -36,26 +36,15 @@ double mx_schedule_rate(const struct mx_schedule *schedule, int64_t step);
 
 /* ---- named settings ---- */
 
-/* X(identifier, name, peak, warm-up, floor, cycles, cycle decay, gradient clip, weight decay, EMA decay, dropout, help)
- */
-#define MX_LEVEL_LIST(X)                                                                                               \
-    X(BASIC, "basic", 5e-4, 500, 0.1, 1, 1.0, 1.0, 0.01, 0.999, 0.1,                                                   \
-      "half the usual rate and a high floor: slow and safe")                                                           \
-    X(ENHANCED, "enhanced", 1e-3, 200, 0.02, 1, 1.0, 1.0, 0.01, 0.999, 0.1,                                            \
-      "one long cosine from the full rate: start with this")                                                           \
-    X(PLATEAU_BREAKER, "plateau_breaker", 1e-3, 200, 0.02, 4, 0.7, 0.5, 0.05, 0.9995, 0.15,                            \
-      "four cosines, each peaking at 70 % of the one before, with tighter clipping and stronger regularisation")
-
 enum mx_level {
-#define X(identifier, ...) MX_LEVEL_##identifier,
-    MX_LEVEL_LIST(X)
-#undef X
-        MX_LEVEL_COUNT
+    MX_LEVEL_BASIC,           /* half the usual rate and a high floor */
+    MX_LEVEL_ENHANCED,        /* one long cosine from the full rate */
+    MX_LEVEL_PLATEAU_BREAKER, /* four cosines, each from a lower peak, with tighter clipping and more decay */
+    MX_LEVEL_COUNT
 };
 
-/* The values that a name stands for. */
+/* The values that a level stands for; its name is a choice of training.optimization_level (run/settings.c). */
 struct mx_level_settings {
-    const char *name, *help;
     double peak, floor, cycle_decay;
     int64_t warmup;
     int32_t cycles;

@@ -7,9 +7,10 @@
  * parts train on the same batches.
  *
  * A step takes grad_accum batches from the pipeline, runs each forward and backward (the gradients add up to those of
- * one batch that holds them all), measures and clips the gradient, and updates weights, optimizer state and averaged weights. A
- * loss or gradient that is not finite changes nothing in its part: see guard.h. Everything is a function of the options and the
- * state only, so a run continued from a state equals the run that never stopped, bit for bit on the same device layout.
+ * one batch that holds them all), measures and clips the gradient, and updates weights, optimizer state and averaged
+ * weights. A loss or gradient that is not finite changes nothing in its part: see guard.h. Everything is a function of
+ * the options and the state only, so a run continued from a state equals the run that never stopped, bit for bit on the
+ * same device layout.
  * How the batches flow (one device or two, threads, buffers, with or without overlap) makes no difference to the
  * result.
  *

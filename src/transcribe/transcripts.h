@@ -38,7 +38,7 @@
 #define MX_TRANSCRIPTS_NAME        "transcripts.tsv"
 #define MX_TRANSCRIPTS_LIMIT_BYTES ((size_t)256 << 20)
 
-/* X(identifier, name in the file) */
+/* X(identifier, name in the file): MX_TRANSCRIPT_<identifier>. */
 #define MX_TRANSCRIPT_LIST(X)                                                                                          \
     X(MISSING, "")                                                                                                     \
     X(GOOD, "good")                                                                                                    \

@@ -31,7 +31,7 @@
 #define MX_SAFETENSORS_COUNT_MAX    ((size_t)1 << 17)
 #define MX_SAFETENSORS_METADATA_MAX ((size_t)1 << 12)
 
-/* X(name, bytes of an element) */
+/* X(name, bytes of an element): MX_DTYPE_<name>. */
 #define MX_DTYPE_LIST(X)                                                                                               \
     X(F64, 8)                                                                                                          \
     X(F32, 4)                                                                                                          \

@@ -27,7 +27,7 @@
 #define MX_DECISIONS_NAME        "decisions.tsv"
 #define MX_DECISIONS_LIMIT_BYTES ((size_t)256 << 20)
 
-/* X(identifier, name in the file) */
+/* X(identifier, name in the file): MX_DECISION_<identifier>. */
 #define MX_DECISION_LIST(X)                                                                                            \
     X(NONE, "")                                                                                                        \
     X(KEEP, "keep")                                                                                                    \

@@ -49,7 +49,7 @@
 #define MX_MANIFEST_LIMIT_BYTES ((size_t)256 << 20) /* of one manifest file */
 #define MX_MANIFEST_SOURCES     2                   /* the rows of training and those of validation */
 
-/* X(identifier, name); AUTO is an option only, an open manifest has one of the others. */
+/* X(identifier, name): MX_MANIFEST_<identifier>. AUTO is an option only, an open manifest has one of the others. */
 #define MX_MANIFEST_FORMAT_LIST(X)                                                                                     \
     X(AUTO, "auto")                                                                                                    \
     X(LJSPEECH, "ljspeech")                                                                                            \

@@ -74,8 +74,19 @@ struct mx_cpu_kernels {
 #define MX_CPU_JOIN(a, b)  MX_CPU_JOIN_(a, b)
 #define MX_CPU_TABLE(isa)  MX_CPU_JOIN(mx_cpu_kernels_, isa)
 
-/* Inside isa/: MX_KERNEL(matmul) { const struct mx_matmul_args *a = args; … } defines this variant's kernel. */
-#define MX_CPU_FN(name) MX_CPU_JOIN(mx_cpu_##name##_, MX_ISA)
-#define MX_KERNEL(name) void MX_CPU_FN(name)(const struct mx_gang *gang, const void *args)
+#ifdef MX_ISA
+/* Inside isa/: a function has one name in the sources, mx_cpu_matmul, and a symbol for each variant, with its name at the end.
+ * Its declaration gives it that symbol. */
+#define MX_ISA_TEXT_(isa)   #isa
+#define MX_ISA_TEXT(isa)    MX_ISA_TEXT_(isa)
+#define MX_ISA_SYMBOL(name) __asm__(#name "_" MX_ISA_TEXT(MX_ISA))
+
+/* mx_cpu_<operation>, one for each; table.c has the table. */
+#define MX_ONE(name)  void mx_cpu_##name(const struct mx_gang *gang, const void *args) MX_ISA_SYMBOL(mx_cpu_##name);
+#define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
+MX_OP_LIST(MX_PAIR, MX_ONE)
+#undef MX_ONE
+#undef MX_PAIR
+#endif
 
 #endif

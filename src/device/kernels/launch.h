@@ -11,8 +11,8 @@
 
 #include "myxtts/ops.h"
 
-/* X(name, lanes): the kernel mx_<name> with MX_GROUP, MX_WIDE, MX_TILE_LANES or one lane per group. Kernels with one
- * lane are only for devices of CPU type. */
+/* X(name, lanes): the kernel mx_<name> (MX_K_<name> in launches) with MX_GROUP, MX_WIDE, MX_TILE_LANES or one lane per
+ * group. Kernels with one lane are only for devices of CPU type. */
 #define MX_KERNEL_LIST(X)                                                                                              \
     X(activation, WIDE)                                                                                                \
     X(activation_grad, WIDE)                                                                                           \

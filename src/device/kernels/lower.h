@@ -49,20 +49,11 @@ static inline int64_t mx_lower_over(int64_t count, int64_t unit)
 #define WIDE_GROUPS(count)   mx_lower_over((count), launcher->tuning->wide)
 #define COLUMN_GROUPS(count) mx_lower_over((count), launcher->tuning->group)
 
-/* One for each operation; launch.c has the table. */
+/* mx_lower_<operation>, one for each; launch.c has the table. */
 #define MX_LOWER_DECLARE(name) int mx_lower_##name(struct mx_launcher *launcher, const void *args);
 #define MX_LOWER_PAIR(name)    MX_LOWER_DECLARE(name) MX_LOWER_DECLARE(name##_grad)
 MX_OP_LIST(MX_LOWER_PAIR, MX_LOWER_DECLARE)
 #undef MX_LOWER_DECLARE
 #undef MX_LOWER_PAIR
-
-/* Defines mx_lower_<name> with `a` as its typed arguments. */
-#define LOWER(name)                                                                                                    \
-    static int plan_##name(struct mx_launcher *launcher, const struct mx_##name##_args *a);                            \
-    int mx_lower_##name(struct mx_launcher *launcher, const void *args)                                                \
-    {                                                                                                                  \
-        return plan_##name(launcher, args);                                                                            \
-    }                                                                                                                  \
-    static int plan_##name(struct mx_launcher *launcher, const struct mx_##name##_args *a)
 
 #endif

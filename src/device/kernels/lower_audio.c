@@ -54,8 +54,9 @@ out:
     return rc;
 }
 
-LOWER(mel)
+int mx_lower_mel(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_mel_args *const a = args;
     int rc = 0;
     MX_TRY(frames_check(launcher, MX_OP_mel, &a->samples, &a->frames, a->hop));
     MX_TRY(bands_check(launcher, MX_OP_mel, a->tables, a->fft_size, a->bands, a->weights));
@@ -68,8 +69,9 @@ out:
     return rc;
 }
 
-LOWER(log_magnitude)
+int mx_lower_log_magnitude(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_log_magnitude_args *const a = args;
     int rc = 0;
     const struct mx_ragged *const packed[] = {&a->samples, &a->out};
     for (int i = 0; i < 2; i++)
@@ -85,8 +87,9 @@ out:
     return rc;
 }
 
-LOWER(pitch)
+int mx_lower_pitch(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_pitch_args *const a = args;
     int rc = 0;
     const int32_t lag_min = (int32_t)floor((double)a->rate / (double)a->high_hz);
     const int32_t lag_max = (int32_t)ceil((double)a->rate / (double)a->low_hz);
@@ -116,8 +119,9 @@ out:
     return rc;
 }
 
-LOWER(noise)
+int mx_lower_noise(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_noise_args *const a = args;
     int rc = 0;
     MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(a->samples.offsets), ARG_STATUS, ARG_INT(MX_OP_noise),
                   ARG_INT(a->samples.count), ARG_INT(a->samples.rows), ARG_INT(a->samples.rows)));
@@ -127,8 +131,9 @@ out:
     return rc;
 }
 
-LOWER(mask)
+int mx_lower_mask(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_mask_args *const a = args;
     int rc = 0;
     MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_mask), ARG_INT(a->rows.count),
                   ARG_INT(a->rows.rows), ARG_INT(a->rows.rows)));
@@ -138,8 +143,9 @@ out:
     return rc;
 }
 
-LOWER(mel_blur)
+int mx_lower_mel_blur(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_mel_blur_args *const a = args;
     int rc = 0;
     MX_TRY(LAUNCH(offsets_check, 1, ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_mel_blur),
                   ARG_INT(a->rows.count), ARG_INT(a->rows.rows), ARG_INT(a->rows.rows)));
@@ -150,8 +156,9 @@ out:
     return rc;
 }
 
-LOWER(mel_inverse)
+int mx_lower_mel_inverse(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_mel_inverse_args *const a = args;
     int rc = 0;
     struct mx_slice share;
     MX_TRY(bands_check(launcher, MX_OP_mel_inverse, a->tables, a->fft_size, a->bands, a->weights));
@@ -171,8 +178,9 @@ static int places_check(struct mx_launcher *launcher, enum mx_op op, struct mx_s
     return LAUNCH(places_check, 1, ARG_SLICE(places), ARG_STATUS, ARG_INT(op), ARG_INT(size), ARG_INT(bands));
 }
 
-LOWER(mel_base)
+int mx_lower_mel_base(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_mel_base_args *const a = args;
     int rc = 0;
     struct mx_slice width;
     MX_TRY(bands_check(launcher, MX_OP_mel_base, a->tables, a->fft_size, a->bands, a->weights));
@@ -187,8 +195,9 @@ out:
     return rc;
 }
 
-LOWER(mel_project)
+int mx_lower_mel_project(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_mel_project_args *const a = args;
     int rc = 0;
     MX_TRY(bands_check(launcher, MX_OP_mel_project, a->tables, a->fft_size, a->bands, a->weights));
     MX_TRY(places_check(launcher, MX_OP_mel_project, a->places, a->fft_size, a->bands));
@@ -200,8 +209,9 @@ out:
     return rc;
 }
 
-LOWER(spectrum)
+int mx_lower_spectrum(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_spectrum_args *const a = args;
     int rc = 0;
     MX_TRY(frames_check(launcher, MX_OP_spectrum, &a->samples, &a->frames, a->hop));
     MX_TRY(LAUNCH(spectrum, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
@@ -211,14 +221,16 @@ out:
     return rc;
 }
 
-LOWER(griffin_step)
+int mx_lower_griffin_step(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_griffin_step_args *const a = args;
     return LAUNCH(griffin_step, WIDE_GROUPS(a->count), ARG_SLICE(a->now), ARG_SLICE(a->before), ARG_SLICE(a->y),
                   ARG_SLICE(a->magnitude), ARG_LONG(a->count), ARG_FLOAT(a->momentum));
 }
 
-LOWER(overlap_add)
+int mx_lower_overlap_add(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_overlap_add_args *const a = args;
     int rc = 0;
     MX_TRY(frames_check(launcher, MX_OP_overlap_add, &a->samples, &a->frames, a->hop));
     MX_TRY(LAUNCH(overlap_frames, a->frames.rows, ARG_SLICE(a->spectrum), ARG_SLICE(a->tables), ARG_SLICE(a->work),

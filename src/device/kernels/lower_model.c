@@ -13,26 +13,30 @@
 
 /* ---- elements ---- */
 
-LOWER(activation)
+int mx_lower_activation(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_activation_args *const a = args;
     return LAUNCH(activation, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count),
                   ARG_INT(a->act));
 }
 
-LOWER(activation_grad)
+int mx_lower_activation_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_activation_grad_args *const a = args;
     return LAUNCH(activation_grad, WIDE_GROUPS(a->count), ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->dx),
                   ARG_LONG(a->count), ARG_INT(a->act));
 }
 
-LOWER(residual_add)
+int mx_lower_residual_add(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_residual_add_args *const a = args;
     return LAUNCH(residual_add, WIDE_GROUPS(a->count), ARG_SLICE(a->a), ARG_SLICE(a->b), ARG_SLICE(a->y),
                   ARG_LONG(a->count), ARG_FLOAT(a->factor));
 }
 
-LOWER(dropout)
+int mx_lower_dropout(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_dropout_args *const a = args;
     const double rate = (double)a->rate;
     if (launcher->tuning->cpu) {
         return LAUNCH(dropout_rows, mx_lower_over(a->count, NUMBERS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->y),
@@ -45,18 +49,21 @@ LOWER(dropout)
                   ARG_FLOAT((float)(1 / (1 - rate))), ARG_LONG(a->seed), ARG_LONG(a->stream), ARG_LONG(a->index));
 }
 
-LOWER(scale)
+int mx_lower_scale(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_scale_args *const a = args;
     return LAUNCH(scale, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_LONG(a->count), ARG_FLOAT(a->factor));
 }
 
-LOWER(fill)
+int mx_lower_fill(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_fill_args *const a = args;
     return LAUNCH(fill, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_LONG(a->count), ARG_INT(a->bits));
 }
 
-LOWER(cast)
+int mx_lower_cast(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_cast_args *const a = args;
     switch (a->kind) {
     case MX_CAST_F32_BF16:
         return LAUNCH(cast_to_bf16, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
@@ -67,8 +74,9 @@ LOWER(cast)
     }
 }
 
-LOWER(adamw)
+int mx_lower_adamw(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_adamw_args *const a = args;
     const double beta1 = (double)a->beta1, beta2 = (double)a->beta2, lr = (double)a->lr, step = (double)a->step;
     return LAUNCH(adamw, WIDE_GROUPS(a->count), ARG_SLICE(a->parameter), ARG_SLICE(a->gradient), ARG_SLICE(a->moment1),
                   ARG_SLICE(a->moment2), ARG_SLICE(a->norm), ARG_SLICE(a->ema), ARG_LONG(a->count),
@@ -88,8 +96,9 @@ static int64_t chunk_rows(int64_t rows, int64_t floats)
     return fit > 0 ? mx_lower_over(rows, fit) : 0;
 }
 
-LOWER(bias_grad)
+int mx_lower_bias_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_bias_grad_args *const a = args;
     int rc = 0;
     struct mx_slice partial;
     const int64_t each = chunk_rows(a->rows, a->n), blocks = COLUMN_GROUPS(a->n);
@@ -116,8 +125,9 @@ out:
     return rc;
 }
 
-LOWER(layer_norm)
+int mx_lower_layer_norm(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_layer_norm_args *const a = args;
     if (launcher->tuning->cpu) {
         return LAUNCH(norm_forward, mx_lower_over(a->rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
                       ARG_SLICE(a->beta), ARG_SLICE(a->y), ARG_SLICE(a->stats), ARG_LONG(a->rows), ARG_LONG(ROWS_EACH),
@@ -128,8 +138,9 @@ LOWER(layer_norm)
 }
 
 /* The sums before dx, which may lie in place of dy; on devices of CPU type with it, row by row. */
-LOWER(layer_norm_grad)
+int mx_lower_layer_norm_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_layer_norm_grad_args *const a = args;
     int rc = 0;
     struct mx_slice partial;
     const int64_t blocks = COLUMN_GROUPS(a->n), each = chunk_rows(a->rows, 2 * a->n);
@@ -168,8 +179,9 @@ static int64_t chunk_numbers(int64_t count)
     return mx_lower_over(count, CHUNK_NUMBERS) <= fit ? CHUNK_NUMBERS : mx_lower_over(count, fit);
 }
 
-LOWER(loss)
+int mx_lower_loss(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_loss_args *const a = args;
     int rc = 0;
     struct mx_slice partial;
     const int64_t count = a->rows * a->n, span = chunk_numbers(count), chunks = mx_lower_over(count, span);
@@ -189,8 +201,9 @@ static int offsets_check(struct mx_launcher *launcher, enum mx_op op, const stru
                   ARG_INT(rows->rows), ARG_INT(longest));
 }
 
-LOWER(sequence_loss)
+int mx_lower_sequence_loss(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_sequence_loss_args *const a = args;
     int rc = 0;
     MX_TRY(offsets_check(launcher, MX_OP_sequence_loss, &a->rows, a->rows.rows));
     MX_TRY(LAUNCH(sequence_loss, a->rows.count, ARG_SLICE(a->prediction), ARG_SLICE(a->target),
@@ -201,8 +214,9 @@ out:
     return rc;
 }
 
-LOWER(pitch_loss)
+int mx_lower_pitch_loss(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_pitch_loss_args *const a = args;
     int rc = 0;
     struct mx_slice losses;
     if ((size_t)a->rows.rows > MX_SCRATCH_BYTES / sizeof(float)) {
@@ -222,8 +236,9 @@ out:
 
 /* ---- depthwise convolution ---- */
 
-LOWER(depthwise)
+int mx_lower_depthwise(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_depthwise_args *const a = args;
     int rc = 0;
     MX_TRY(offsets_check(launcher, MX_OP_depthwise, &a->rows, a->rows.rows));
     MX_TRY(LAUNCH(depthwise, a->rows.rows, ARG_SLICE(a->x), ARG_SLICE(a->w), ARG_SLICE(a->bias),
@@ -233,8 +248,9 @@ out:
     return rc;
 }
 
-LOWER(depthwise_grad)
+int mx_lower_depthwise_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_depthwise_grad_args *const a = args;
     int rc = 0;
     struct mx_slice partial;
     const int64_t rows = a->rows.rows, sums = (a->taps + 1) * a->n, each = chunk_rows(rows, sums);
@@ -263,8 +279,9 @@ out:
     return rc;
 }
 
-LOWER(grad_norm)
+int mx_lower_grad_norm(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_grad_norm_args *const a = args;
     int rc = 0;
     struct mx_slice partial;
     const int64_t span = chunk_numbers(a->count), chunks = mx_lower_over(a->count, span);
@@ -278,30 +295,34 @@ out:
 
 /* ---- tables, positions, segments ---- */
 
-LOWER(embedding)
+int mx_lower_embedding(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_embedding_args *const a = args;
     return LAUNCH(embedding, a->rows, ARG_SLICE(a->ids), ARG_SLICE(a->table), ARG_SLICE(a->y), ARG_STATUS,
                   ARG_INT(MX_OP_embedding), ARG_INT(a->n), ARG_INT(a->vocabulary), ARG_FLOAT(a->factor),
                   ARG_INT(a->accumulate));
 }
 
-LOWER(embedding_grad)
+int mx_lower_embedding_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_embedding_grad_args *const a = args;
     if (a->rows == 0) return 0;
     return LAUNCH(embedding_grad, COLUMN_GROUPS(a->n), ARG_SLICE(a->ids), ARG_SLICE(a->dy), ARG_SLICE(a->dtable),
                   ARG_STATUS, ARG_INT(MX_OP_embedding_grad), ARG_LONG(a->rows), ARG_INT(a->n), ARG_INT(a->vocabulary),
                   ARG_FLOAT(a->factor));
 }
 
-LOWER(rotary_table)
+int mx_lower_rotary_table(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_rotary_table_args *const a = args;
     const int64_t half = a->head_width / 2;
     return LAUNCH(rotary_table, WIDE_GROUPS(a->positions * half), ARG_SLICE(a->table), ARG_LONG(a->positions * half),
                   ARG_INT(half), ARG_FLOAT(a->base));
 }
 
-LOWER(rotary)
+int mx_lower_rotary(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_rotary_args *const a = args;
     if (launcher->tuning->cpu) {
         return LAUNCH(rotary_rows, mx_lower_over(a->rows.rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->table),
                       ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_rotary), ARG_INT(a->rows.count),
@@ -313,8 +334,9 @@ LOWER(rotary)
                   ARG_LONG(a->stride), ARG_INT(a->positions), ARG_FLOAT(a->inverse ? -1.0f : 1.0f));
 }
 
-LOWER(durations_scan)
+int mx_lower_durations_scan(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_durations_scan_args *const a = args;
     return LAUNCH(durations_scan, 1, ARG_SLICE(a->durations), ARG_SLICE(a->ends), ARG_STATUS,
                   ARG_INT(MX_OP_durations_scan), ARG_INT(a->count));
 }
@@ -331,27 +353,31 @@ static int spread_launch(struct mx_launcher *launcher, enum mx_op op, const stru
                   ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n), ARG_INT(mean), ARG_INT(a->accumulate));
 }
 
-LOWER(expand)
+int mx_lower_expand(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_expand_args *const a = args;
     return spread_launch(launcher, MX_OP_expand, a, false);
 }
 
-LOWER(expand_grad)
+int mx_lower_expand_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_expand_grad_args *const a = args;
     return LAUNCH(collect, a->segments * COLUMN_GROUPS(a->n), ARG_SLICE(a->dy), ARG_SLICE(a->ends), ARG_SLICE(a->dx),
                   ARG_STATUS, ARG_INT(MX_OP_expand_grad), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n),
                   ARG_INT(0), ARG_INT(a->accumulate));
 }
 
-LOWER(segment_mean)
+int mx_lower_segment_mean(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_segment_mean_args *const a = args;
     return LAUNCH(collect, a->segments * COLUMN_GROUPS(a->n), ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y),
                   ARG_STATUS, ARG_INT(MX_OP_segment_mean), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n),
                   ARG_INT(1), ARG_INT(0));
 }
 
-LOWER(segment_mean_grad)
+int mx_lower_segment_mean_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_segment_mean_grad_args *const a = args;
     const struct mx_expand_args spread = {.x = a->dy,
                                           .ends = a->ends,
                                           .y = a->dx,
@@ -362,8 +388,9 @@ LOWER(segment_mean_grad)
     return spread_launch(launcher, MX_OP_segment_mean_grad, &spread, true);
 }
 
-LOWER(attentive_pool)
+int mx_lower_attentive_pool(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_attentive_pool_args *const a = args;
     int rc = 0;
     MX_TRY(offsets_check(launcher, MX_OP_attentive_pool, &a->rows, a->rows.rows));
     MX_TRY(LAUNCH(attentive_pool, a->rows.count, ARG_SLICE(a->x), ARG_SLICE(a->score), ARG_SLICE(a->y), ARG_SLICE(a->w),
@@ -372,8 +399,9 @@ out:
     return rc;
 }
 
-LOWER(attentive_pool_grad)
+int mx_lower_attentive_pool_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_attentive_pool_grad_args *const a = args;
     int rc = 0;
     MX_TRY(offsets_check(launcher, MX_OP_attentive_pool_grad, &a->rows, a->rows.rows));
     MX_TRY(LAUNCH(attentive_pool_grad, a->rows.rows, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->y),
@@ -383,8 +411,9 @@ out:
     return rc;
 }
 
-LOWER(align)
+int mx_lower_align(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_align_args *const a = args;
     int rc = 0;
     MX_TRY(offsets_check(launcher, MX_OP_align, &a->tokens, a->tokens.max_rows));
     MX_TRY(offsets_check(launcher, MX_OP_align, &a->frames, a->frames.max_rows));
@@ -450,8 +479,9 @@ out:
     return rc;
 }
 
-LOWER(attention)
+int mx_lower_attention(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_attention_args *const a = args;
     if (launcher->tuning->cpu) return attention_squares(launcher, a);
     const int64_t blocks = mx_lower_over(a->rows.max_rows, launcher->tuning->group / SLOTS);
     return LAUNCH(attend, a->rows.count * a->heads * blocks, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v),
@@ -460,8 +490,9 @@ LOWER(attention)
                   ARG_FLOAT(a->factor));
 }
 
-LOWER(attention_grad)
+int mx_lower_attention_grad(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_attention_grad_args *const a = args;
     int rc = 0;
     if (launcher->tuning->cpu) return attention_grad_squares(launcher, a);
     const int64_t blocks = mx_lower_over(a->rows.max_rows, launcher->tuning->group / SLOTS);

@@ -88,8 +88,9 @@ static int product_launch(struct mx_launcher *launcher, const struct mx_product 
                   ARG_LONG(p->b_jump), ARG_INT(e->act), ARG_INT(e->act_grad), ARG_INT(e->accumulate));
 }
 
-LOWER(matmul)
+int mx_lower_matmul(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_matmul_args *const a = args;
     const struct mx_product p = {.a = a->a,
                                  .b = a->b,
                                  .c = a->c,
@@ -129,8 +130,9 @@ out:
 }
 
 /* y [rows, out] = epilogue(taps of x [rows, taps·in] · w [taps·in, out]) */
-LOWER(conv1d)
+int mx_lower_conv1d(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_conv1d_args *const a = args;
     struct mx_product p = {.a = a->x,
                            .b = a->w,
                            .c = a->y,
@@ -150,8 +152,9 @@ LOWER(conv1d)
 }
 
 /* dx [rows, in] = epilogue(taps of dy [rows, taps·out] · wᵀ [taps·out, in]), the taps turned round */
-LOWER(conv1d_grad_input)
+int mx_lower_conv1d_grad_input(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_conv1d_grad_input_args *const a = args;
     const int64_t one = a->in_width * a->out_width;
     struct mx_product p = {.a = a->dy,
                            .b = mx_slice_at(a->w.buffer, a->w.offset_bytes + (size_t)((a->taps - 1) * one) * 4),
@@ -175,8 +178,9 @@ LOWER(conv1d_grad_input)
 }
 
 /* dw [taps·in, out] = (+=) (taps of x)ᵀ [taps·in, rows] · dy [rows, out] */
-LOWER(conv1d_grad_weight)
+int mx_lower_conv1d_grad_weight(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_conv1d_grad_weight_args *const a = args;
     struct mx_product p = {.a = a->x,
                            .b = a->dy,
                            .c = a->dw,

@@ -4,8 +4,9 @@
  */
 #include "device/kernels/lower.h"
 
-LOWER(harmonics)
+int mx_lower_harmonics(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_harmonics_args *const a = args;
     int rc = 0;
     MX_TRY(LAUNCH(frames_check, 1, ARG_SLICE(a->samples.offsets), ARG_SLICE(a->frames.offsets), ARG_STATUS,
                   ARG_INT(MX_OP_harmonics), ARG_INT(a->samples.count), ARG_INT(a->samples.rows),
@@ -18,16 +19,18 @@ out:
     return rc;
 }
 
-LOWER(texture)
+int mx_lower_texture(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_texture_args *const a = args;
     const int64_t count = a->rows * a->n;
     return LAUNCH(texture, WIDE_GROUPS(count), ARG_SLICE(a->source), ARG_SLICE(a->noise), ARG_SLICE(a->gain),
                   ARG_SLICE(a->level), ARG_SLICE(a->y), ARG_LONG(count), ARG_LONG(a->n), ARG_INT(a->reach),
                   ARG_FLOAT(a->colour), ARG_FLOAT(a->least));
 }
 
-LOWER(excite)
+int mx_lower_excite(struct mx_launcher *launcher, const void *args)
 {
+    const struct mx_excite_args *const a = args;
     const int64_t count = a->rows * a->n;
     return LAUNCH(excite, WIDE_GROUPS(count), ARG_SLICE(a->source), ARG_SLICE(a->noise), ARG_SLICE(a->gain),
                   ARG_SLICE(a->level), ARG_SLICE(a->magnitude), ARG_SLICE(a->y), ARG_LONG(count), ARG_LONG(a->n));

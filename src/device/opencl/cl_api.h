@@ -13,7 +13,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
-/* Every entry point that the backend uses; all of OpenCL 1.2. */
+/* Every entry point that the backend uses, a member of struct mx_cl_api; all of OpenCL 1.2. */
 #define MX_CL_LIST(X)                                                                                                  \
     X(clGetPlatformIDs)                                                                                                \
     X(clGetPlatformInfo)                                                                                               \

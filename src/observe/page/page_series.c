@@ -175,7 +175,7 @@ static void evaluation_put(const char *line, const char *end, struct mx_string *
     if (!mx_metrics_read(line, (size_t)(end - line), &record) || !record.is_evaluation) return;
     mx_json_begin(out, NULL, '{');
     mx_json_count(out, "step", (int64_t)record.step.step);
-    for (int i = MX_EVALUATION_AT_step + 1; i < MX_EVALUATION_METRICS; i++)
+    for (int i = MX_EVALUATION_METRIC_AT(step) + 1; i < MX_EVALUATION_METRICS; i++)
         if (record.evaluation_has[i])
             mx_json_number(out, mx_evaluation_metric_table[i].key, record.evaluation.values[i]);
     mx_json_end(out, '}');

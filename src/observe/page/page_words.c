@@ -4,8 +4,8 @@
  */
 #include <stddef.h>
 
+#include "model/losses.h"
 #include "observe/page/page.h"
-#include "train/report/report.h"
 
 const struct mx_page_word mx_page_words[] = {
     {"of_steps", "step {0} of {1}"},
@@ -163,13 +163,27 @@ const struct mx_page_word mx_page_words[] = {
     {"B 3", "{0} GiB"},
     {"B 4", "{0} TiB"},
     {"no_script", "This page draws its curves with JavaScript: please allow it."},
-/* Losses and metrics, from their lists. */
-#define LOSS(NAME, key, over, weight, words)                              {#key, words},
-#define SHOWN(key, type, presence, rule, value, tag, label, chart, words) {#key, words},
-#define SPOKEN(key, presence, value, tag, label, percent, words)          {#key, words},
-#define NONE(...)
+/* Labels of curves: the losses, and the metrics of train/report/report.c that have a chart. */
+#define X(NAME, key, over, weight, words) {#key, words},
     // clang-format off
-    MX_STEP_METRIC_LIST(SHOWN, NONE, LOSS)
-    MX_EVALUATION_METRIC_LIST(SPOKEN, NONE, NONE)
-    {NULL, NULL}, // clang-format on
+    MX_LOSS_LIST(X) // clang-format on
+#undef X
+    {"lr", "learning rate"},
+    {"grad_norm", "gradient norm"},
+    {"vocoder_loss", "vocoder"},
+    {"vocoder_magnitude", "vocoder: magnitudes"},
+    {"vocoder_pitch", "vocoder: pitch"},
+    {"vocoder_burst", "vocoder: bursts"},
+    {"vocoder_lr", "learning rate of the vocoder"},
+    {"vocoder_grad_norm", "gradient norm of the vocoder"},
+    {"step_ms", "step, ms"},
+    {"data_wait_ms", "waiting for data, ms"},
+    {"vocoder_ms", "vocoder, ms"},
+    {"frames_per_s", "mel frames a second"},
+    {"load_cpu_ms", "loading: CPU, ms"},
+    {"load_blocked_ms", "loading: waiting for the disk, ms"},
+    {"mel_db", "mel distance, dB"},
+    {"duration_error", "duration off by"},
+    {"pitch_semitones", "pitch off by, semitones"},
+    {NULL, NULL},
 };

@@ -114,7 +114,7 @@ static int facts_find(struct mx_job_observer *o)
                              .batch_size = t->batch_size,
                              .grad_accum = t->grad_accum,
                              .seed = t->seed,
-                             .level = mx_level_settings(t->optimization_level)->name,
+                             .level = mx_settings_level_name(t->optimization_level),
                              .learning_rate = t->learning_rate,
                              .corpus = job->settings.data.train_data,
                              .features = mx_dataset_kind(job->dataset) == MX_PACKED_FEATURES,

@@ -244,7 +244,7 @@ void mx_metrics_step(struct mx_metrics *metrics, const struct mx_trainer_report 
     if (metrics->steps > 0) m.steps = (double)metrics->steps;
     m.time = (double)time(NULL);
     line_begin(metrics, r->step);
-    for (int i = MX_METRIC_AT_step + 1; i < MX_STEP_METRICS; i++)
+    for (int i = MX_STEP_METRIC_AT(step) + 1; i < MX_STEP_METRICS; i++)
         if (mx_metric_there(&mx_step_metric_table[i], m.values[i], r->vocoder_alone))
             metric_put(metrics, &mx_step_metric_table[i], m.values[i], r->flow.leak);
     line_end(metrics);
@@ -255,7 +255,7 @@ void mx_metrics_evaluation(struct mx_metrics *metrics, int64_t step, const struc
     const struct mx_evaluation_metrics m = mx_evaluation_metrics_of(step, e);
     line_begin(metrics, step);
     mx_string_append(&metrics->line, MX_METRICS_EVALUATION "{");
-    for (int i = MX_EVALUATION_AT_step + 1; i < MX_EVALUATION_METRICS; i++)
+    for (int i = MX_EVALUATION_METRIC_AT(step) + 1; i < MX_EVALUATION_METRICS; i++)
         if (mx_metric_there(&mx_evaluation_metric_table[i], m.values[i], e->vocoder_alone))
             metric_put(metrics, &mx_evaluation_metric_table[i], m.values[i], "");
     mx_string_append(&metrics->line, "}");

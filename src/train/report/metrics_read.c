@@ -123,12 +123,12 @@ static int key_find(const struct mx_metric *table, int count, const struct membe
 static void evaluation_read(struct scan *scan, struct mx_metrics_record *out)
 {
     struct member m;
-    int guess = MX_EVALUATION_AT_step + 1;
+    int guess = MX_EVALUATION_METRIC_AT(step) + 1;
     for (enum kind kind; (kind = member_next(scan, &m)) != KIND_END && !scan->bad;) {
         if (kind == KIND_OBJECT) scan->bad = true;
         if (kind != KIND_NUMBER || out == NULL) continue;
         const int at = key_find(mx_evaluation_metric_table, MX_EVALUATION_METRICS, &m, &guess);
-        if (at == MX_EVALUATION_METRICS || at == MX_EVALUATION_AT_step) continue;
+        if (at == MX_EVALUATION_METRICS || at == MX_EVALUATION_METRIC_AT(step)) continue;
         out->evaluation.values[at] = m.number;
         out->evaluation_has[at] = true;
     }
@@ -161,6 +161,6 @@ bool mx_metrics_read(const char *line, size_t length, struct mx_metrics_record *
     }
     if (scan.bad || scan.at != scan.end || !(out->step.step >= 0 && out->step.step < STEP_MAX)) return false;
     out->evaluation.step = out->step.step;
-    out->evaluation_has[MX_EVALUATION_AT_step] = true;
+    out->evaluation_has[MX_EVALUATION_METRIC_AT(step)] = true;
     return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The reports of a step and of an evaluation, and the one list of their metrics. The lists define the writer and the
+ * The reports of a step and of an evaluation, and the tables of their metrics. The tables define the writer and the
  * reader of metrics.jsonl (metrics.h), the numbers in checkpoints, the TensorBoard tags, the curves on the page of a
- * run and the monitor's display. A new metric needs a member in a report, a row here, and the code that measures it.
+ * run and the monitor's display. A new metric needs a member of struct mx_step_metrics, its row and value in report.c,
+ * and the code that measures it.
  *
  * Memory: plain values.
  */
@@ -10,6 +11,7 @@
 #define MX_TRAIN_REPORT_H
 
 #include <math.h>
+#include <stddef.h>
 
 #include "model/losses.h"
 #include "train/flow_watch.h"
@@ -59,12 +61,12 @@ struct mx_trainer_evaluation {
     struct mx_vocoder_losses vocoder; /* its losses on them */
 };
 
-/* ---- the lists ---- */
+/* ---- metrics ---- */
 
 /* How a metric is written to metrics.jsonl. TensorBoard gets the value itself, bytes as MiB. */
 enum mx_metric_type {
-    MX_METRIC_COUNT,  /* a whole number */
     MX_METRIC_NUMBER, /* the shortest text that reads back to the same bits */
+    MX_METRIC_COUNT,  /* a whole number */
     MX_METRIC_SHARE,  /* 0 to 1, three digits */
     MX_METRIC_SPEED,  /* rounded to a whole number */
     MX_METRIC_MS,     /* milliseconds, down to whole microseconds */
@@ -80,181 +82,73 @@ enum mx_metric_presence {
     MX_METRIC_OPTIONAL, /* absent everywhere */
 };
 
-/* How the page of a long run combines the values of several steps into one. */
-enum mx_metric_rule { MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METRIC_SUM, MX_METRIC_UNSEEN };
+/* How the page of a long run combines the values of several steps into one; UNSEEN: it does not show them. */
+enum mx_metric_rule { MX_METRIC_UNSEEN, MX_METRIC_MEAN, MX_METRIC_LAST, MX_METRIC_HIGHEST, MX_METRIC_SUM };
 
-/* The metrics of a step, in the order of metrics.jsonl.
- *
- * SHOWN(key, type, presence, rule, value, tag, label, chart, words): has a curve on the page of a run.
- * PLAIN(key, type, presence, rule, value, tag): has none, or one that observe/page/page.js draws by itself.
- * LOSS: the losses, with the columns of MX_LOSS_LIST.
- *
- *     key    in metrics.jsonl, on the page, and the member of struct mx_step_metrics
- *     type … rule   as above, without MX_METRIC_; UNSEEN: not on the page
- *     value  computed from the report `r`; NAN: none
- *     tag    in TensorBoard; NULL: not sent
- *     label  in the monitor's row of losses; NULL: not shown there
- *     chart  of observe/page/page.js that shows its curve
- *     words  label of the curve; Persian comes from po/fa.po, as "page KEY"
- *
- * Only the writer knows "steps" and "time". All metrics from "step_ms" on are timings of this start; everything before
- * them is the same in an interrupted and an uninterrupted run. */
-#define MX_STEP_METRIC_LIST(SHOWN, PLAIN, LOSS)                                                                        \
-    PLAIN(step, COUNT, ALWAYS, LAST, (double)r->step, NULL)                                                            \
-    PLAIN(epoch, COUNT, ALWAYS, LAST, r->epoch, "training/epoch")                                                      \
-    PLAIN(loss, NUMBER, ALWAYS, MEAN, r->losses.total, "loss/total")                                                   \
-    MX_LOSS_LIST(LOSS)                                                                                                 \
-    SHOWN(lr, NUMBER, ALWAYS, MEAN, r->rate, "training/learning_rate", "lr", "rate", "learning rate")                  \
-    SHOWN(grad_norm, NUMBER, ALWAYS, HIGHEST, r->grad_norm, "training/grad_norm", "gradient", "gradient",              \
-          "gradient norm")                                                                                             \
-    SHOWN(vocoder_loss, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.total), "vocoder/loss", "vocoder",  \
-          "loss", "vocoder")                                                                                           \
-    SHOWN(vocoder_magnitude, NUMBER, OPTIONAL, MEAN,                                                                   \
-          vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_MAGNITUDE]), "vocoder/magnitude", NULL, "loss",    \
-          "vocoder: magnitudes")                                                                                       \
-    SHOWN(vocoder_pitch, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_PITCH]),    \
-          "vocoder/pitch", NULL, "loss", "vocoder: pitch")                                                             \
-    SHOWN(vocoder_burst, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.losses.values[MX_VOCODER_LOSS_BURST]),    \
-          "vocoder/burst", NULL, "loss", "vocoder: bursts")                                                            \
-    SHOWN(vocoder_lr, NUMBER, OPTIONAL, MEAN, vocoder_value(r, r->vocoder.rate), "vocoder/learning_rate", NULL,        \
-          "rate", "learning rate of the vocoder")                                                                      \
-    SHOWN(vocoder_grad_norm, NUMBER, OPTIONAL, HIGHEST, vocoder_value(r, r->vocoder.grad_norm), "vocoder/grad_norm",   \
-          NULL, "gradient", "gradient norm of the vocoder")                                                            \
-    PLAIN(vocoder_frames, COUNT, OPTIONAL, SUM, vocoder_value(r, (double)r->vocoder.frames), NULL)                     \
-    PLAIN(vocoder_skipped, FLAG, OPTIONAL, SUM, vocoder_value(r, r->vocoder.guard.verdict >= MX_GUARD_SKIPPED), NULL)  \
-    PLAIN(utterances, COUNT, ALWAYS, SUM, (double)r->utterances, NULL)                                                 \
-    PLAIN(left_out, COUNT, ALWAYS, SUM, (double)r->left_out, NULL)                                                     \
-    PLAIN(tokens, COUNT, ALWAYS, UNSEEN, (double)r->tokens, NULL)                                                      \
-    PLAIN(frames, COUNT, ALWAYS, SUM, (double)r->frames, NULL)                                                         \
-    PLAIN(share, NUMBER, OPTIONAL, UNSEEN, r->sharing ? r->share : NAN, NULL)                                          \
-    PLAIN(shared_frames, COUNT, OPTIONAL, UNSEEN, r->sharing ? (double)r->shared_frames : NAN, NULL)                   \
-    PLAIN(skipped, FLAG, ALWAYS, SUM, r->guard.verdict >= MX_GUARD_SKIPPED, NULL)                                      \
-    PLAIN(loss_z, NUMBER, ALWAYS, UNSEEN, r->guard.loss_z, NULL)                                                       \
-    PLAIN(grad_z, NUMBER, ALWAYS, UNSEEN, r->guard.norm_z, NULL)                                                       \
-    SHOWN(step_ms, MS, ALWAYS, MEAN, (double)r->step_ns * 1e-6, "speed/step_ms", NULL, "time", "step, ms")             \
-    SHOWN(data_wait_ms, MS, ALWAYS, MEAN, (double)r->wait_ns * 1e-6, "speed/data_wait_ms", NULL, "time",               \
-          "waiting for data, ms")                                                                                      \
-    SHOWN(vocoder_ms, MS, OPTIONAL, MEAN, vocoder_value(r, (double)r->vocoder.busy_ns * 1e-6), "speed/vocoder_ms",     \
-          NULL, "time", "vocoder, ms")                                                                                 \
-    SHOWN(frames_per_s, SPEED, ALWAYS, MEAN, (double)r->frames * 1e9 / (double)(r->step_ns > 0 ? r->step_ns : 1),      \
-          "speed/frames_per_s", NULL, "speed", "mel frames a second")                                                  \
-    PLAIN(data_busy, SHARE, ALWAYS, MEAN, r->flow.data_busy, "devices/data_busy")                                      \
-    PLAIN(model_busy, SHARE, ALWAYS, MEAN, r->flow.model_busy, "devices/model_busy")                                   \
-    PLAIN(data_wait, SHARE, ALWAYS, MEAN, r->flow.data_wait, "devices/data_wait")                                      \
-    PLAIN(transfer, SHARE, ALWAYS, MEAN, r->flow.transfer, "devices/transfer")                                         \
-    PLAIN(transfer_hidden, SHARE, ALWAYS, MEAN, r->flow.transfer_hidden, "devices/transfer_hidden")                    \
-    SHOWN(load_cpu_ms, MS, MEASURED, MEAN, r->flow.cpu_ns[MX_STAGE_LOAD] * 1e-6, "stages/load_cpu_ms", NULL, "time",   \
-          "loading: CPU, ms")                                                                                          \
-    SHOWN(load_blocked_ms, MS, MEASURED, MEAN, r->flow.blocked_ns[MX_STAGE_LOAD] * 1e-6, "stages/load_blocked_ms",     \
-          NULL, "time", "loading: waiting for the disk, ms")                                                           \
-    PLAIN(process_cpu_ms, MS, MEASURED, UNSEEN, r->flow.cpu_ns[MX_STAGE_PROCESS] * 1e-6, "stages/process_cpu_ms")      \
-    PLAIN(process_blocked_ms, MS, MEASURED, UNSEEN, r->flow.blocked_ns[MX_STAGE_PROCESS] * 1e-6,                       \
-          "stages/process_blocked_ms")                                                                                 \
-    PLAIN(transfer_cpu_ms, MS, OPTIONAL, UNSEEN, r->flow.cpu_ns[MX_STAGE_TRANSFER] * 1e-6, "stages/transfer_cpu_ms")   \
-    PLAIN(transfer_blocked_ms, MS, OPTIONAL, UNSEEN, r->flow.blocked_ns[MX_STAGE_TRANSFER] * 1e-6,                     \
-          "stages/transfer_blocked_ms")                                                                                \
-    PLAIN(train_cpu_ms, MS, MEASURED, UNSEEN, r->flow.cpu_ns[MX_STAGE_TRAIN] * 1e-6, "stages/train_cpu_ms")            \
-    PLAIN(train_blocked_ms, MS, MEASURED, UNSEEN, r->flow.blocked_ns[MX_STAGE_TRAIN] * 1e-6,                           \
-          "stages/train_blocked_ms")                                                                                   \
-    PLAIN(load_workers, COUNT, ALWAYS, LAST, r->flow.levels.workers_active, "queues/load_workers")                     \
-    PLAIN(loaded, COUNT, ALWAYS, MEAN, r->flow.levels.loaded, "queues/loaded")                                         \
-    PLAIN(prepared, COUNT, ALWAYS, MEAN, r->flow.levels.prepared, "queues/prepared")                                   \
-    PLAIN(arrived, COUNT, ALWAYS, MEAN, r->flow.levels.arrived, "queues/arrived")                                      \
-    PLAIN(loaded_limit, COUNT, ALWAYS, LAST, r->flow.levels.loaded_limit, NULL)                                        \
-    PLAIN(prepared_limit, COUNT, ALWAYS, LAST, r->flow.levels.prepared_limit, NULL)                                    \
-    PLAIN(arrived_limit, COUNT, ALWAYS, LAST, r->flow.levels.arrived_limit, NULL)                                      \
-    PLAIN(data_bytes, BYTES, ALWAYS, HIGHEST, (double)r->flow.data_bytes, "memory/data_MiB")                           \
-    PLAIN(model_bytes, BYTES, ALWAYS, HIGHEST, (double)r->flow.model_bytes, "memory/model_MiB")                        \
-    PLAIN(data_limit_bytes, BYTES, ALWAYS, LAST, (double)r->flow.data_limit_bytes, "memory/data_limit_MiB")            \
-    PLAIN(model_limit_bytes, BYTES, ALWAYS, LAST, (double)r->flow.model_limit_bytes, "memory/model_limit_MiB")         \
-    PLAIN(variation, SHARE, ALWAYS, UNSEEN, r->flow.variation, NULL)                                                   \
-    PLAIN(data_driver_busy, SHARE, OPTIONAL, UNSEEN, driver_busy(&r->flow.data_load), "devices/data_driver_busy")      \
-    PLAIN(data_driver_bytes, BYTES, OPTIONAL, UNSEEN, driver_bytes(&r->flow.data_load), "memory/data_driver_MiB")      \
-    PLAIN(model_driver_busy, SHARE, OPTIONAL, UNSEEN, driver_busy(&r->flow.model_load), "devices/model_driver_busy")   \
-    PLAIN(model_driver_bytes, BYTES, OPTIONAL, UNSEEN, driver_bytes(&r->flow.model_load), "memory/model_driver_MiB")   \
-    PLAIN(leak_bytes, LEAK, OPTIONAL, UNSEEN, r->flow.leak[0] != '\0' ? (double)r->flow.leak_bytes : NAN, NULL)        \
-    PLAIN(steps, COUNT, OPTIONAL, LAST, NAN, NULL)                                                                     \
-    PLAIN(time, COUNT, ALWAYS, LAST, NAN, NULL)
-
-/* In a run that trains only the vocoder, "loss", "lr", "grad_norm" and the guard's values are those of the vocoder, and
- * the losses of the acoustic network are absent everywhere. */
-
-/* The metrics of an evaluation, in the order of metrics.jsonl.
- *
- * SPOKEN(key, presence, value, tag, label, percent, words): a result of free-running speech, with a curve on the page.
- * PLAIN(key, type, presence, value, tag) and LOSS: as above. `value` is taken from the evaluation `e`.
- *
- *     label    what the monitor writes after the number; NULL: not shown
- *     percent  the page shows the value times 100 with a percent sign
- *
- * All of them except counts are also stored in checkpoints. */
-#define MX_EVALUATION_METRIC_LIST(SPOKEN, PLAIN, LOSS)                                                                 \
-    PLAIN(step, COUNT, ALWAYS, (double)step, NULL)                                                                     \
-    PLAIN(utterances, COUNT, ALWAYS, e->utterances, NULL)                                                              \
-    PLAIN(loss, NUMBER, ALWAYS, e->losses.total, "validation/total")                                                   \
-    MX_LOSS_LIST(LOSS)                                                                                                 \
-    PLAIN(spoken, COUNT, ALWAYS, e->spoken, NULL)                                                                      \
-    PLAIN(vocoder_loss, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.total : NAN, "validation/vocoder_loss")   \
-    PLAIN(vocoder_magnitude, NUMBER, OPTIONAL,                                                                         \
-          e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_MAGNITUDE] : NAN, "validation/vocoder_magnitude")  \
-    PLAIN(vocoder_pitch, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_PITCH] : NAN,     \
-          "validation/vocoder_pitch")                                                                                  \
-    PLAIN(vocoder_burst, NUMBER, OPTIONAL, e->vocoder_frames > 0 ? e->vocoder.values[MX_VOCODER_LOSS_BURST] : NAN,     \
-          "validation/vocoder_burst")                                                                                  \
-    SPOKEN(mel_db, MEASURED, e->mel_db, "spoken/mel_db", "dB from the recordings", false, "mel distance, dB")          \
-    SPOKEN(duration_error, MEASURED, e->duration_error, "spoken/duration_error", NULL, true, "duration off by")        \
-    SPOKEN(pitch_semitones, MEASURED, e->pitch_error, "spoken/pitch_semitones", NULL, false, "pitch off by, semitones")
-
-/* ---- the tables and structs made from the lists ---- */
-
+/* A row of the tables below. Whatever is left out is 0 or NULL. */
 struct mx_metric {
-    const char *key;
+    const char *key; /* in metrics.jsonl, on the page, and the member of the structs below */
     enum mx_metric_type type;
     enum mx_metric_presence presence;
     enum mx_metric_rule rule;
-    const char *tag;    /* of TensorBoard; NULL: not sent */
-    const char *label;  /* of the monitor; NULL: none */
-    const char *chart;  /* of the page; NULL: none, or one that observe/page/page.js draws by itself */
-    bool percent, loss; /* loss: one of MX_LOSS_LIST */
+    const char *tag;   /* of TensorBoard; NULL: not sent */
+    const char *label; /* in the monitor: of a step, before its number; of an evaluation, after it; NULL: not shown */
+    /* Of observe/page/page.js, which shows its curve; the curve's label is in observe/page/page_words.c. NULL: none, or
+     * one that page.js draws by itself. */
+    const char *chart;
+    bool percent; /* the page shows the value times 100 with a percent sign */
+    bool loss;    /* one of MX_LOSS_LIST */
 };
 
-/* MX_METRIC_AT_key, and their number. */
-#define SHOWN(key, ...)      MX_METRIC_AT_##key,
-#define LOSS(NAME, key, ...) MX_METRIC_AT_##key,
-enum mx_step_metric { MX_STEP_METRIC_LIST(SHOWN, SHOWN, LOSS) MX_STEP_METRICS };
-#undef SHOWN
-#undef LOSS
-#define SPOKEN(key, ...)     MX_EVALUATION_AT_##key,
-#define LOSS(NAME, key, ...) MX_EVALUATION_AT_##key,
-enum mx_evaluation_metric { MX_EVALUATION_METRIC_LIST(SPOKEN, SPOKEN, LOSS) MX_EVALUATION_METRICS };
-#undef SPOKEN
-#undef LOSS
-
-extern const struct mx_metric mx_step_metric_table[MX_STEP_METRICS];
-extern const struct mx_metric mx_evaluation_metric_table[MX_EVALUATION_METRICS];
-
-/* The numbers themselves, by name and in the order of the list. NAN: no value. */
+/* The metrics of a step, in the order of metrics.jsonl; NAN: no value. Only the writer knows `steps` and `time`. All
+ * from `step_ms` on are timings of this start; everything before them is the same in an interrupted and an
+ * uninterrupted run. In a run that trains only the vocoder, `loss`, `lr`, `grad_norm` and the guard's values are those
+ * of the vocoder, and the losses of the acoustic network are absent everywhere. */
+#define MX_STEP_METRICS (58 + MX_MODEL_LOSSES)
 struct mx_step_metrics {
     union {
         struct {
-#define SHOWN(key, ...)      double key;
-#define LOSS(NAME, key, ...) double key;
-            MX_STEP_METRIC_LIST(SHOWN, SHOWN, LOSS)
+            double step, epoch, loss;
+#define X(NAME, key, over, weight, words) double key;
+            MX_LOSS_LIST(X)
+#undef X
+            double lr, grad_norm, vocoder_loss, vocoder_magnitude, vocoder_pitch, vocoder_burst, vocoder_lr,
+                vocoder_grad_norm, vocoder_frames, vocoder_skipped, utterances, left_out, tokens, frames, share,
+                shared_frames, skipped, loss_z, grad_z, step_ms, data_wait_ms, vocoder_ms, frames_per_s, data_busy,
+                model_busy, data_wait, transfer, transfer_hidden, load_cpu_ms, load_blocked_ms, process_cpu_ms,
+                process_blocked_ms, transfer_cpu_ms, transfer_blocked_ms, train_cpu_ms, train_blocked_ms, load_workers,
+                loaded, prepared, arrived, loaded_limit, prepared_limit, arrived_limit, data_bytes, model_bytes,
+                data_limit_bytes, model_limit_bytes, variation, data_driver_busy, data_driver_bytes, model_driver_busy,
+                model_driver_bytes, leak_bytes, steps, time;
         };
         double values[MX_STEP_METRICS];
     };
 };
 
+/* The metrics of an evaluation, in the order of metrics.jsonl. All except counts are also stored in checkpoints. */
+#define MX_EVALUATION_METRICS (11 + MX_MODEL_LOSSES)
 struct mx_evaluation_metrics {
     union {
         struct {
-            MX_EVALUATION_METRIC_LIST(SHOWN, SHOWN, LOSS)
-#undef SHOWN
-#undef LOSS
+            double step, utterances, loss;
+#define X(NAME, key, over, weight, words) double key;
+            MX_LOSS_LIST(X)
+#undef X
+            double spoken, vocoder_loss, vocoder_magnitude, vocoder_pitch, vocoder_burst, mel_db, duration_error,
+                pitch_semitones;
         };
         double values[MX_EVALUATION_METRICS];
     };
 };
+
+/* The numbers above are those of the members. */
+#define MX_STEP_METRIC_AT(member)       ((int)(offsetof(struct mx_step_metrics, member) / sizeof(double)))
+#define MX_EVALUATION_METRIC_AT(member) ((int)(offsetof(struct mx_evaluation_metrics, member) / sizeof(double)))
+_Static_assert(MX_STEP_METRIC_AT(time) == (int)MX_STEP_METRICS - 1, "MX_STEP_METRICS");
+_Static_assert(MX_EVALUATION_METRIC_AT(pitch_semitones) == (int)MX_EVALUATION_METRICS - 1, "MX_EVALUATION_METRICS");
+
+extern const struct mx_metric mx_step_metric_table[MX_STEP_METRICS];
+extern const struct mx_metric mx_evaluation_metric_table[MX_EVALUATION_METRICS];
 
 /* Does the file, or TensorBoard, get the metric at all? */
 static inline bool mx_metric_there(const struct mx_metric *metric, double value, bool vocoder_alone)

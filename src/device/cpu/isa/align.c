@@ -104,7 +104,7 @@ static bool can_be_aligned(const struct mx_gang *gang, const struct mx_align_arg
 }
 
 /* mean [tokens, n], mel [frames, n] → durations int32 [tokens], logs [tokens] */
-MX_KERNEL(align)
+void mx_cpu_align(const struct mx_gang *gang, const void *args)
 {
     const struct mx_align_args *a = args;
     const float *mean = mx_cpu_ptr(a->mean), *mel = mx_cpu_ptr(a->mel);

@@ -64,9 +64,9 @@ static void multiply(const struct product *p, float *tile)
             const int64_t ld = whole ? p->ldc : MX_GEMM_NR;
             const bool add = whole && p->add;
             if (p->a_step == 1)
-                MX_CPU_FN(gemm_tile_rows)(&x, to, ld, add, &ahead);
+                mx_cpu_gemm_tile_rows(&x, to, ld, add, &ahead);
             else
-                MX_CPU_FN(gemm_tile_columns)(&x, to, ld, add, &ahead);
+                mx_cpu_gemm_tile_columns(&x, to, ld, add, &ahead);
             if (whole) continue;
             for (int64_t i = 0; i < rows; i++)
                 for (int64_t j = 0; j < columns; j++)
@@ -79,13 +79,13 @@ static void multiply(const struct product *p, float *tile)
 static void pack_rows(const float *data, int64_t ld, int64_t rows, int64_t width, float *dst)
 {
     const struct mx_gemm_b b = {.data = data, .ld = ld};
-    MX_CPU_FN(gemm_pack_b)(&b, 0, rows, 0, width, dst, rows * MX_GEMM_NR);
+    mx_cpu_gemm_pack_b(&b, 0, rows, 0, width, dst, rows * MX_GEMM_NR);
 }
 
 static void pack_transposed(const float *data, int64_t ld, int64_t rows, int64_t width, float *dst)
 {
     const struct mx_gemm_b b = {.data = data, .ld = ld, .transpose = true};
-    MX_CPU_FN(gemm_pack_b)(&b, 0, width, 0, rows, dst, width * MX_GEMM_NR);
+    mx_cpu_gemm_pack_b(&b, 0, width, 0, rows, dst, width * MX_GEMM_NR);
 }
 
 /* Rows as an A operand that may be read up to a multiple of MR: in place, or copied and padded with zeros. */
@@ -211,7 +211,7 @@ static void attend(const struct mx_attention_args *x, const struct task *t, floa
 }
 
 /* out [rows, heads·width] = softmax(q kᵀ · factor) v per sequence and head; lse [heads, rows] */
-MX_KERNEL(attention)
+void mx_cpu_attention(const struct mx_gang *gang, const void *args)
 {
     const struct mx_attention_args *x = args;
     const int32_t *offsets = mx_cpu_ptr(x->rows.offsets);
@@ -386,7 +386,7 @@ static void attend_grad(const struct mx_attention_grad_args *x, const struct gra
 }
 
 /* dq, dk, dv [rows, heads·width] from dout; the probabilities are made again from q, k and lse */
-MX_KERNEL(attention_grad)
+void mx_cpu_attention_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_attention_grad_args *x = args;
     const int32_t *offsets = mx_cpu_ptr(x->rows.offsets);

@@ -40,7 +40,7 @@ static void noise_add(const float *x, float *y, int64_t count, float gain, float
     }
 }
 
-MX_KERNEL(noise)
+void mx_cpu_noise(const struct mx_gang *gang, const void *args)
 {
     const struct mx_noise_args *a = args;
     const float *x = mx_cpu_ptr(a->x), *levels = mx_cpu_ptr(a->levels);
@@ -69,7 +69,7 @@ static void clip(int64_t first, int64_t count, int64_t end, int64_t *from, int64
     *to = first + count < end ? first + count : end;
 }
 
-MX_KERNEL(mask)
+void mx_cpu_mask(const struct mx_gang *gang, const void *args)
 {
     const struct mx_mask_args *a = args;
     const int32_t *spans = mx_cpu_ptr(a->spans), *offsets = mx_cpu_ptr(a->rows.offsets);
@@ -158,7 +158,7 @@ static void sequence_blur(const float *x, int64_t rows, int64_t n, const float l
     }
 }
 
-MX_KERNEL(mel_blur)
+void mx_cpu_mel_blur(const struct mx_gang *gang, const void *args)
 {
     const struct mx_mel_blur_args *a = args;
     const float *x = mx_cpu_ptr(a->x), *levels = mx_cpu_ptr(a->levels);

@@ -83,7 +83,7 @@ static void filter_rows(const struct filter *f, const struct mx_ragged *rows, in
 }
 
 /* ---- depthwise: x [rows, n], w [taps, n], bias [n] → y [rows, n] ---- */
-MX_KERNEL(depthwise)
+void mx_cpu_depthwise(const struct mx_gang *gang, const void *args)
 {
     const struct mx_depthwise_args *a = args;
     const struct filter f = {.x = mx_cpu_ptr(a->x),
@@ -129,7 +129,7 @@ static void weight_rows(const struct mx_depthwise_grad_args *a, int64_t begin, i
     }
 }
 
-MX_KERNEL(depthwise_grad)
+void mx_cpu_depthwise_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_depthwise_grad_args *a = args;
     const struct filter f = {.x = mx_cpu_ptr(a->dy),

@@ -26,7 +26,7 @@ static bool ids_known(const struct mx_gang *gang, const char *op, const int32_t 
 }
 
 /* ids [rows], table [vocabulary, n] → y [rows, n] */
-MX_KERNEL(embedding)
+void mx_cpu_embedding(const struct mx_gang *gang, const void *args)
 {
     const struct mx_embedding_args *a = args;
     const int32_t *ids = mx_cpu_ptr(a->ids);
@@ -49,7 +49,7 @@ MX_KERNEL(embedding)
 
 /* ids [rows], dy [rows, n] → dtable [vocabulary, n]. By columns: several rows may name the same line of the table, and
  * they must be added in order. */
-MX_KERNEL(embedding_grad)
+void mx_cpu_embedding_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_embedding_grad_args *a = args;
     const int32_t *ids = mx_cpu_ptr(a->ids);
@@ -69,7 +69,7 @@ MX_KERNEL(embedding_grad)
 
 /* ---- rotary positions ---- */
 /* table [positions, head_width/2, 2] */
-MX_KERNEL(rotary_table)
+void mx_cpu_rotary_table(const struct mx_gang *gang, const void *args)
 {
     const struct mx_rotary_table_args *a = args;
     float *table = mx_cpu_ptr(a->table);
@@ -115,7 +115,7 @@ static void turn_row(float *x, const float *table, int64_t heads, int64_t half, 
 }
 
 /* x: rows of [heads, head_width], `stride` apart; table [positions, head_width/2, 2] */
-MX_KERNEL(rotary)
+void mx_cpu_rotary(const struct mx_gang *gang, const void *args)
 {
     const struct mx_rotary_args *a = args;
     const float *table = mx_cpu_ptr(a->table);

@@ -85,7 +85,7 @@ static void bins_store(const struct inverse *v, float *magnitude, int lanes)
 }
 
 /* mel [rows, bands] → magnitude [rows, fft_size/2 + 1] */
-MX_KERNEL(mel_inverse)
+void mx_cpu_mel_inverse(const struct mx_gang *gang, const void *args)
 {
     const struct mx_mel_inverse_args *a = args;
     const float *mel = mx_cpu_ptr(a->mel);

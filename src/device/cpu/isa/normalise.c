@@ -46,7 +46,7 @@ static inline float row_spread(const float *x, int64_t n, float mean)
 }
 
 /* x [rows, n], gamma [n], beta [n] → y [rows, n], stats [rows, 2] */
-MX_KERNEL(layer_norm)
+void mx_cpu_layer_norm(const struct mx_gang *gang, const void *args)
 {
     const struct mx_layer_norm_args *a = args;
     const float *gamma = mx_cpu_ptr(a->gamma), *beta = mx_cpu_ptr(a->beta);
@@ -218,7 +218,7 @@ static void grad_columns(const struct mx_gang *gang, const struct mx_layer_norm_
 }
 
 /* dy [rows, n], x [rows, n], gamma [n], stats [rows, 2], residual [rows, n] → dx [rows, n], dgamma [n], dbeta [n] */
-MX_KERNEL(layer_norm_grad)
+void mx_cpu_layer_norm_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_layer_norm_grad_args *a = args;
     const int64_t n = a->n;

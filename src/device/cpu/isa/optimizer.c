@@ -42,7 +42,7 @@ MX_VEC_INLINE void adamw_range(const struct adamw *o, int64_t begin, int64_t end
 }
 
 /* gradient, parameter, moment1, moment2, ema: [count]; norm: [4] */
-MX_KERNEL(adamw)
+void mx_cpu_adamw(const struct mx_gang *gang, const void *args)
 {
     const struct mx_adamw_args *a = args;
     const float *norm = mx_cpu_ptr(a->norm);

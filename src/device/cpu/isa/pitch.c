@@ -247,7 +247,7 @@ static void path(const struct mx_pitch_args *a, float *work, int64_t rows, float
 }
 
 /* audio [samples.rows] → pitch [frames.rows] */
-MX_KERNEL(pitch)
+void mx_cpu_pitch(const struct mx_gang *gang, const void *args)
 {
     const struct mx_pitch_args *a = args;
     float *work = mx_cpu_ptr(a->work), *pitch = mx_cpu_ptr(a->pitch);

@@ -12,7 +12,7 @@
 #define GRAIN 1024 /* elements: a page of float32, and whole vectors and random blocks */
 
 /* ---- activation: y[count] = act(x[count]) ---- */
-MX_KERNEL(activation)
+void mx_cpu_activation(const struct mx_gang *gang, const void *args)
 {
     const struct mx_activation_args *a = args;
     const float *x = mx_cpu_ptr(a->x);
@@ -38,7 +38,7 @@ MX_KERNEL(activation)
 }
 
 /* dx[count] = dy[count] · act'(x[count]) */
-MX_KERNEL(activation_grad)
+void mx_cpu_activation_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_activation_grad_args *a = args;
     const float *x = mx_cpu_ptr(a->x), *dy = mx_cpu_ptr(a->dy);
@@ -68,7 +68,7 @@ MX_KERNEL(activation_grad)
 }
 
 /* ---- residual_add: y[count] = a[count] + factor · b[count] ---- */
-MX_KERNEL(residual_add)
+void mx_cpu_residual_add(const struct mx_gang *gang, const void *args)
 {
     const struct mx_residual_add_args *a = args;
     const float *left = mx_cpu_ptr(a->a), *right = mx_cpu_ptr(a->b);
@@ -124,7 +124,7 @@ MX_VEC_INLINE void drop_range(const struct mx_dropout_args *a, const float *resi
 }
 
 /* y[count] = x[count]/(1 - rate) or 0, + residual[count] */
-MX_KERNEL(dropout)
+void mx_cpu_dropout(const struct mx_gang *gang, const void *args)
 {
     const struct mx_dropout_args *a = args;
     const float *x = mx_cpu_ptr(a->x), *residual = mx_cpu_ptr(a->residual);
@@ -142,7 +142,7 @@ MX_KERNEL(dropout)
 }
 
 /* ---- scale: x[count] *= factor ---- */
-MX_KERNEL(scale)
+void mx_cpu_scale(const struct mx_gang *gang, const void *args)
 {
     const struct mx_scale_args *a = args;
     float *x = mx_cpu_ptr(a->x);
@@ -153,7 +153,7 @@ MX_KERNEL(scale)
 }
 
 /* ---- fill: x[count] = value ---- */
-MX_KERNEL(fill)
+void mx_cpu_fill(const struct mx_gang *gang, const void *args)
 {
     const struct mx_fill_args *a = args;
     float *x = mx_cpu_ptr(a->x);
@@ -184,7 +184,7 @@ static void cast_from_int(const int32_t *x, float *y, int64_t begin, int64_t end
     for (; i < end; i++) y[i] = (float)x[i];
 }
 
-MX_KERNEL(cast)
+void mx_cpu_cast(const struct mx_gang *gang, const void *args)
 {
     const struct mx_cast_args *a = args;
     int64_t begin, end;

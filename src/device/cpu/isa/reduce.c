@@ -38,7 +38,7 @@ MX_VEC_INLINE void add_rows(const void *dy, const bool narrow, int64_t begin, in
             mx_vf_store_n(sums + i, mx_vf_load_n(sums + i, lanes) + load_dy(dy, narrow, r * n + i, lanes), lanes););
 }
 
-MX_KERNEL(bias_grad)
+void mx_cpu_bias_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_bias_grad_args *a = args;
     const void *dy = mx_cpu_ptr(a->dy);
@@ -111,7 +111,7 @@ MX_VEC_INLINE double loss_rows(const struct loss_span *span, const float *mask, 
     return mx_vd_sum(low + high);
 }
 
-MX_KERNEL(loss)
+void mx_cpu_loss(const struct mx_gang *gang, const void *args)
 {
     const struct mx_loss_args *a = args;
     const struct loss_span span = {
@@ -140,7 +140,7 @@ MX_KERNEL(loss)
 }
 
 /* ---- sequence_loss: prediction, target [rows, n] → values [sequences], dprediction [rows, n] ---- */
-MX_KERNEL(sequence_loss)
+void mx_cpu_sequence_loss(const struct mx_gang *gang, const void *args)
 {
     const struct mx_sequence_loss_args *a = args;
     const struct loss_span span = {
@@ -179,7 +179,7 @@ static double squares(const float *x, int64_t count)
     return mx_vd_sum(low + high);
 }
 
-MX_KERNEL(grad_norm)
+void mx_cpu_grad_norm(const struct mx_gang *gang, const void *args)
 {
     const struct mx_grad_norm_args *a = args;
     const float *gradient = mx_cpu_ptr(a->gradient);

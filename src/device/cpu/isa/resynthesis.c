@@ -74,7 +74,7 @@ static void bins_store(const struct transform *t, float *spectrum, int lanes)
 }
 
 /* audio [samples.rows] → spectrum [frames.rows, fft_size/2 + 1, 2] */
-MX_KERNEL(spectrum)
+void mx_cpu_spectrum(const struct mx_gang *gang, const void *args)
 {
     const struct mx_spectrum_args *a = args;
     float *spectrum = mx_cpu_ptr(a->spectrum);
@@ -174,7 +174,7 @@ static void stretch_add(const struct mx_overlap_add_args *a, const float *window
 }
 
 /* spectrum [frames.rows, fft_size/2 + 1, 2] → audio [samples.rows] */
-MX_KERNEL(overlap_add)
+void mx_cpu_overlap_add(const struct mx_gang *gang, const void *args)
 {
     const struct mx_overlap_add_args *a = args;
     const float *spectrum = mx_cpu_ptr(a->spectrum);
@@ -223,7 +223,7 @@ MX_VEC_INLINE void numbers_step(const float *now, const float *before, mx_vf mag
 }
 
 /* now, before [count, 2], magnitude [count] → y [count, 2] */
-MX_KERNEL(griffin_step)
+void mx_cpu_griffin_step(const struct mx_gang *gang, const void *args)
 {
     const struct mx_griffin_step_args *a = args;
     const float *now = mx_cpu_ptr(a->now), *before = mx_cpu_ptr(a->before), *magnitude = mx_cpu_ptr(a->magnitude);
@@ -330,7 +330,7 @@ static void magnitudes_store(const struct project *p, float *magnitude, int lane
 }
 
 /* spectrum [rows, fft_size/2 + 1, 2], mel [rows, bands] → y [rows, fft_size/2 + 1, 2], magnitude [rows, fft_size/2 + 1] */
-MX_KERNEL(mel_project)
+void mx_cpu_mel_project(const struct mx_gang *gang, const void *args)
 {
     const struct mx_mel_project_args *a = args;
     const float *spectrum = mx_cpu_ptr(a->spectrum), *mel = mx_cpu_ptr(a->mel);

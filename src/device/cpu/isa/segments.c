@@ -27,7 +27,7 @@ static int64_t batch_of(int64_t segments)
 }
 
 /* ---- durations_scan: durations int32 [count] → ends int32 [count + 1] ---- */
-MX_KERNEL(durations_scan)
+void mx_cpu_durations_scan(const struct mx_gang *gang, const void *args)
 {
     const struct mx_durations_scan_args *a = args;
     if (gang->worker != 0) return; /* a few thousand additions, each waiting for the one before */
@@ -139,7 +139,7 @@ static void collect_rows(const struct mx_gang *gang, const struct collect *job)
 }
 
 /* ---- expand: x [segments, n] → y [rows, n] ---- */
-MX_KERNEL(expand)
+void mx_cpu_expand(const struct mx_gang *gang, const void *args)
 {
     const struct mx_expand_args *a = args;
     const struct spread job = {.op = "expand",
@@ -154,7 +154,7 @@ MX_KERNEL(expand)
 }
 
 /* dy [rows, n] → dx [segments, n] */
-MX_KERNEL(expand_grad)
+void mx_cpu_expand_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_expand_grad_args *a = args;
     const struct collect job = {.op = "expand_grad",
@@ -169,7 +169,7 @@ MX_KERNEL(expand_grad)
 }
 
 /* ---- segment_mean: x [rows, n] → y [segments, n] ---- */
-MX_KERNEL(segment_mean)
+void mx_cpu_segment_mean(const struct mx_gang *gang, const void *args)
 {
     const struct mx_segment_mean_args *a = args;
     const struct collect job = {.op = "segment_mean",
@@ -184,7 +184,7 @@ MX_KERNEL(segment_mean)
 }
 
 /* dy [segments, n] → dx [rows, n] */
-MX_KERNEL(segment_mean_grad)
+void mx_cpu_segment_mean_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_segment_mean_grad_args *a = args;
     const struct spread job = {.op = "segment_mean_grad",
@@ -223,7 +223,7 @@ static void softmax(const float *score, float *w, int64_t count)
 }
 
 /* x [rows, n], score [rows] → w [rows], y [sequences, n] */
-MX_KERNEL(attentive_pool)
+void mx_cpu_attentive_pool(const struct mx_gang *gang, const void *args)
 {
     const struct mx_attentive_pool_args *a = args;
     const float *x = mx_cpu_ptr(a->x), *score = mx_cpu_ptr(a->score);
@@ -255,7 +255,7 @@ static inline float dot(const float *a, const float *b, int64_t n)
 }
 
 /* dy, y [sequences, n], x [rows, n], w [rows] → dx [rows, n], dscore [rows] */
-MX_KERNEL(attentive_pool_grad)
+void mx_cpu_attentive_pool_grad(const struct mx_gang *gang, const void *args)
 {
     const struct mx_attentive_pool_grad_args *a = args;
     const float *dy = mx_cpu_ptr(a->dy), *x = mx_cpu_ptr(a->x), *y = mx_cpu_ptr(a->y), *w = mx_cpu_ptr(a->w);

@@ -108,7 +108,7 @@ static void stretch_fill(const struct mx_harmonics_args *a, const struct stretch
 }
 
 /* f0, phase, gate [frames.rows] → y [samples.rows] */
-MX_KERNEL(harmonics)
+void mx_cpu_harmonics(const struct mx_gang *gang, const void *args)
 {
     const struct mx_harmonics_args *a = args;
     const float *f0 = mx_cpu_ptr(a->f0), *phase = mx_cpu_ptr(a->phase), *gate = mx_cpu_ptr(a->gate);
@@ -186,7 +186,7 @@ MX_VEC_INLINE mx_vf window_mean(const float *powers, int64_t k, int64_t n, int64
 }
 
 /* source, noise [rows, bins, 2], gain [bins], level [rows, bins] → y [rows, bins] */
-MX_KERNEL(texture)
+void mx_cpu_texture(const struct mx_gang *gang, const void *args)
 {
     const struct mx_texture_args *a = args;
     const float *level = mx_cpu_ptr(a->level);
@@ -211,7 +211,7 @@ MX_KERNEL(texture)
 /* ---- excite ---- */
 
 /* source, noise [rows, bins, 2], gain [bins], level [rows, bins] → magnitude [rows, bins], y [rows, bins, 2] */
-MX_KERNEL(excite)
+void mx_cpu_excite(const struct mx_gang *gang, const void *args)
 {
     const struct mx_excite_args *a = args;
     const float *source = mx_cpu_ptr(a->source), *noise = mx_cpu_ptr(a->noise), *gain = mx_cpu_ptr(a->gain);

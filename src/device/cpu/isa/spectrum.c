@@ -105,7 +105,7 @@ static void lanes_store(const mx_vf *from, int64_t width, float *to, int lanes)
 }
 
 /* audio [samples.rows] → mel [frames.rows, bands], energy [frames.rows] */
-MX_KERNEL(mel)
+void mx_cpu_mel(const struct mx_gang *gang, const void *args)
 {
     const struct mx_mel_args *a = args;
     float *mel = mx_cpu_ptr(a->mel), *energy = mx_cpu_ptr(a->energy);
@@ -155,7 +155,7 @@ static bool segments_agree(const struct mx_gang *gang, const struct mx_log_magni
     return true;
 }
 
-MX_KERNEL(log_magnitude)
+void mx_cpu_log_magnitude(const struct mx_gang *gang, const void *args)
 {
     const struct mx_log_magnitude_args *a = args;
     const int32_t *places = mx_cpu_ptr(a->places), *out = mx_cpu_ptr(a->out.offsets);

@@ -6,19 +6,10 @@
 #include "base/processor.h"
 #include "device/cpu/isa/product/gemm_bf16.h"
 
-#define MX_ONE(name)  MX_KERNEL(name);
-#define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
-MX_OP_LIST(MX_PAIR, MX_ONE)
-#undef MX_ONE
-#undef MX_PAIR
-
-#define TEXT_(name) #name
-#define TEXT(name)  TEXT_(name)
-
 extern const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA);
 
 const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA) = {
-    .isa = TEXT(MX_ISA),
+    .isa = MX_ISA_TEXT(MX_ISA),
     .vector_bytes = MX_VEC_BYTES,
     .tile_rows = MX_GEMM_MR,
     .tile_columns = MX_GEMM_NR,
@@ -26,7 +17,7 @@ const struct mx_cpu_kernels MX_CPU_TABLE(MX_ISA) = {
     .bf16 = MX_BF16_KERNELS,
     .run =
         {
-#define MX_ONE(name)  [MX_OP_##name] = MX_CPU_FN(name),
+#define MX_ONE(name)  [MX_OP_##name] = mx_cpu_##name,
 #define MX_PAIR(name) MX_ONE(name) MX_ONE(name##_grad)
             MX_OP_LIST(MX_PAIR, MX_ONE)
 #undef MX_ONE

@@ -27,7 +27,7 @@ static void widths_measure(const struct mx_bands *b, float *width)
     });
 }
 
-MX_KERNEL(mel_base)
+void mx_cpu_mel_base(const struct mx_gang *gang, const void *args)
 {
     const struct mx_mel_base_args *a = args;
     const float *mel = mx_cpu_ptr(a->mel);
@@ -188,7 +188,7 @@ static double pitch_rows(const struct pitch_span *span, int64_t begin, int64_t e
     return mx_vd_sum(low + high);
 }
 
-MX_KERNEL(pitch_loss)
+void mx_cpu_pitch_loss(const struct mx_gang *gang, const void *args)
 {
     const struct mx_pitch_loss_args *a = args;
     const struct pitch_span span = {.logits = mx_cpu_ptr(a->logits),

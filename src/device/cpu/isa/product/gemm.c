@@ -121,14 +121,14 @@ MX_VEC_INLINE void run_tile(const struct mx_gemm_operands *x, const bool by_rows
     }
 }
 
-void MX_CPU_FN(gemm_tile_rows)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
-                               struct mx_gemm_ahead *ahead)
+void mx_cpu_gemm_tile_rows(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                           struct mx_gemm_ahead *ahead)
 {
     run_tile(x, true, tile, ld, add, ahead);
 }
 
-void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
-                                  struct mx_gemm_ahead *ahead)
+void mx_cpu_gemm_tile_columns(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                              struct mx_gemm_ahead *ahead)
 {
     run_tile(x, false, tile, ld, add, ahead);
 }
@@ -198,9 +198,9 @@ static void run_one(struct plan *plan, const struct mx_gemm_operands *x, int64_t
     if (last && job->epilogue.residual && job->epilogue.residual != job->c)
         expect(job->epilogue.residual, job->ldc, m0, rows, n, columns);
     if (job->a.transpose)
-        MX_CPU_FN(gemm_tile_columns)(x, tile, ld, add, &plan->ahead);
+        mx_cpu_gemm_tile_columns(x, tile, ld, add, &plan->ahead);
     else
-        MX_CPU_FN(gemm_tile_rows)(x, tile, ld, add, &plan->ahead);
+        mx_cpu_gemm_tile_rows(x, tile, ld, add, &plan->ahead);
     if (plan->ahead.remaining <= 0) {
         plan->ahead = plan->then;
         plan->then = mx_gemm_fetch_nothing(scratch->tile);
@@ -244,7 +244,7 @@ static bool panel_in_place(const struct mx_gemm_a *a, int64_t m0, int64_t rows, 
     if (a->ld % PAGE_STRIDE == 0) return false;
     if (!a->taps) return true;
     /* Rows end to end: what the taps see of one row is contiguous, unless the sequence ends there. */
-    const int32_t sequence = MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, m0), reach = a->taps / 2;
+    const int32_t sequence = mx_cpu_gemm_sequence(a->offsets, a->sequences, m0), reach = a->taps / 2;
     return a->ld == a->width && m0 - reach >= a->offsets[sequence] && m0 + rows + reach <= a->offsets[sequence + 1];
 }
 
@@ -255,7 +255,7 @@ static void place_panels(const struct plan *plan, int64_t m0, int64_t m1, int64_
     const struct mx_gemm_a *a = &plan->job->a;
     const bool in_place = panel_in_place(a, m0, m1 - m0, n);
     float *copy = plan->scratch->a;
-    if (!in_place) MX_CPU_FN(gemm_pack_a)(a, m0, m1 - m0, k0, kc, copy);
+    if (!in_place) mx_cpu_gemm_pack_a(a, m0, m1 - m0, k0, kc, copy);
     if (!a->transpose) {
         *x = (struct mx_gemm_operands){.a = in_place ? a->data + (m0 - a->taps / 2) * a->ld + k0 : copy,
                                        .a_row = in_place ? a->ld : MX_GEMM_ROW,
@@ -318,8 +318,9 @@ static void run_block(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int
     for (int64_t k0 = 0; k0 < job->k; k0 += depth) {
         const int64_t kc = mx_least(job->k - k0, depth);
         const int64_t packed = plan->pack_b ? n0 : n1 - (n1 - n0) % MX_GEMM_NR;
-        if (packed < n1) MX_CPU_FN(gemm_pack_b)
-        (b, k0, kc, packed, n1, plan->scratch->b + (packed - n0) / MX_GEMM_NR * plan->panel_floats, plan->panel_floats);
+        if (packed < n1)
+            mx_cpu_gemm_pack_b(b, k0, kc, packed, n1,
+                               plan->scratch->b + (packed - n0) / MX_GEMM_NR * plan->panel_floats, plan->panel_floats);
         plan->ahead = plan->then = mx_gemm_fetch_nothing(plan->scratch->tile);
         for (int64_t m = m0; m < m1; m += height) {
             const int64_t end = mx_least(m + height, m1);
@@ -342,7 +343,7 @@ static void run_empty(const struct mx_gemm *job, struct scratch *scratch, int64_
                         MX_GEMM_NR);
 }
 
-void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job)
+void mx_cpu_gemm(const struct mx_gang *gang, const struct mx_gemm *job)
 {
     const int rows = mx_gemm_grid_rows(job->m, job->n, gang->workers), columns = gang->workers / rows;
     int64_t m0, m1, n0, n1;

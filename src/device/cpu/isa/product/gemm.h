@@ -102,7 +102,7 @@ struct mx_gemm {
 };
 
 /* Called by the whole gang; each worker does its share of C. Uses the worker's scratch. */
-void MX_CPU_FN(gemm)(const struct mx_gang *gang, const struct mx_gemm *job);
+void mx_cpu_gemm(const struct mx_gang *gang, const struct mx_gemm *job) MX_ISA_SYMBOL(mx_cpu_gemm);
 
 /* The grid of workers over C that packs least: every worker packs its rows of A and its columns of B. */
 static inline int mx_gemm_grid_rows(int64_t m, int64_t n, int workers)
@@ -150,19 +150,20 @@ struct mx_gemm_operands {
 };
 
 /* tile[MR][NR] (rows `ld` apart) = or += A · B over kc steps; A by rows (a_step 1) or by columns (a_row 1). */
-void MX_CPU_FN(gemm_tile_rows)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
-                               struct mx_gemm_ahead *ahead);
-void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
-                                  struct mx_gemm_ahead *ahead);
+void mx_cpu_gemm_tile_rows(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                           struct mx_gemm_ahead *ahead) MX_ISA_SYMBOL(mx_cpu_gemm_tile_rows);
+void mx_cpu_gemm_tile_columns(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                              struct mx_gemm_ahead *ahead) MX_ISA_SYMBOL(mx_cpu_gemm_tile_columns);
 
 /* Columns k0 … k0+kc-1 of op(A) for rows m0 … m0+rows-1: one panel (what is missing of MR is 0), or, of a transposed A,
  * as many as there are rows for. */
-void MX_CPU_FN(gemm_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel);
+void mx_cpu_gemm_pack_a(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
+    MX_ISA_SYMBOL(mx_cpu_gemm_pack_a);
 /* The sequence that holds `row`. */
-int32_t MX_CPU_FN(gemm_sequence)(const int32_t *offsets, int32_t count, int64_t row);
+int32_t mx_cpu_gemm_sequence(const int32_t *offsets, int32_t count, int64_t row) MX_ISA_SYMBOL(mx_cpu_gemm_sequence);
 /* The panels of op(B) for columns n0 … n1-1 and rows k0 … k0+kc-1: dst [panels][kc][NR], panels panel_floats apart;
  * columns beyond n1 are 0. */
-void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
-                            int64_t panel_floats);
+void mx_cpu_gemm_pack_b(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
+                        int64_t panel_floats) MX_ISA_SYMBOL(mx_cpu_gemm_pack_b);
 
 #endif

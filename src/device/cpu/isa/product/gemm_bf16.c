@@ -265,13 +265,13 @@ static void run_part(struct plan *plan, int64_t m0, int64_t m1, int64_t n0, int6
     plan->partial_m = m0;
     for (int64_t k0 = 0; k0 < job->k; k0 += plan->depth) {
         const int64_t depth = mx_least(job->k - k0, plan->depth), block = equal_blocks(depth, KC);
-        MX_CPU_FN(bf16_pack_b)(&job->b, k0, depth, n0, n1, plan->b, plan->panel);
+        mx_cpu_bf16_pack_b(&job->b, k0, depth, n0, n1, plan->b, plan->panel);
         for (int64_t m = m0; m < m1; m += EDGE) {
             struct step s = {.m = m, .rows = mx_least(m1 - m, EDGE), .n0 = n0, .n1 = n1, .k0 = k0};
             if (at_once) plan->partial_m = m;
             for (s.k = k0; s.k < k0 + depth; s.k += block) {
                 s.kc = mx_least(k0 + depth - s.k, block);
-                MX_CPU_FN(bf16_pack_a)(&job->a, m, s.rows, s.k, s.kc, plan->row, plan->a);
+                mx_cpu_bf16_pack_a(&job->a, m, s.rows, s.k, s.kc, plan->row, plan->a);
                 run_panel(plan, &s);
             }
         }
@@ -312,7 +312,7 @@ static struct plan plan_of(const struct mx_gang *gang, const struct mx_gemm *job
     return plan;
 }
 
-bool MX_CPU_FN(gemm_bf16)(const struct mx_gang *gang, const struct mx_gemm *job)
+bool mx_cpu_gemm_bf16(const struct mx_gang *gang, const struct mx_gemm *job)
 {
     if (job->precision != MX_PRECISION_BF16) return false;
     const int rows = grid_rows(job->m, job->n, gang->workers), columns = gang->workers / rows;
@@ -340,7 +340,7 @@ bool MX_CPU_FN(gemm_bf16)(const struct mx_gang *gang, const struct mx_gemm *job)
 
 #else
 
-bool MX_CPU_FN(gemm_bf16)(const struct mx_gang *gang, const struct mx_gemm *job)
+bool mx_cpu_gemm_bf16(const struct mx_gang *gang, const struct mx_gemm *job)
 {
     (void)gang, (void)job; /* a device with these kernels does not take jobs in bf16 */
     return false;

@@ -34,15 +34,15 @@
 
 /* Does the job if it asks for bf16 factors; false (and nothing done) if not. Called by the whole gang; each worker does
  * its share of C. Uses the worker's scratch. */
-bool MX_CPU_FN(gemm_bf16)(const struct mx_gang *gang, const struct mx_gemm *job);
+bool mx_cpu_gemm_bf16(const struct mx_gang *gang, const struct mx_gemm *job) MX_ISA_SYMBOL(mx_cpu_gemm_bf16);
 
 /* The panel of op(A) for rows m0 … m0+rows-1 (at most 32; no row of C sees another's, so the others may hold anything)
  * and columns k0 … k0+kc-1. `row` is scratch of kc elements. */
-void MX_CPU_FN(bf16_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, uint16_t *row,
-                            uint16_t *panel);
+void mx_cpu_bf16_pack_a(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, uint16_t *row,
+                        uint16_t *panel) MX_ISA_SYMBOL(mx_cpu_bf16_pack_a);
 /* The panels of op(B) for columns n0 … n1-1 and rows k0 … k0+kc-1, panel_elements apart; columns beyond n1 may
  * hold anything. */
-void MX_CPU_FN(bf16_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, uint16_t *dst,
-                            int64_t panel_elements);
+void mx_cpu_bf16_pack_b(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, uint16_t *dst,
+                        int64_t panel_elements) MX_ISA_SYMBOL(mx_cpu_bf16_pack_b);
 
 #endif

@@ -104,7 +104,7 @@ BF16 static void gather_row(const struct mx_gemm_a *a, int64_t row, int64_t firs
 static void pack_a_rows(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, uint16_t *row,
                         uint16_t *panel)
 {
-    int32_t sequence = a->taps ? MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, m0) : 0;
+    int32_t sequence = a->taps ? mx_cpu_gemm_sequence(a->offsets, a->sequences, m0) : 0;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t m = m0 + i;
         if (a->taps) {
@@ -166,7 +166,7 @@ BF16 static void pack_a_half(const struct mx_gemm_a *a, int64_t m0, int64_t coun
 {
     struct piece pieces[16];
     const int used = pieces_of(a, m0, count, pieces);
-    int32_t sequence = a->taps ? MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, k0) : 0;
+    int32_t sequence = a->taps ? mx_cpu_gemm_sequence(a->offsets, a->sequences, k0) : 0;
     int64_t first = a->taps ? a->offsets[sequence] : k0, end = a->taps ? a->offsets[sequence + 1] : k0 + kc;
     for (int64_t step = 0; step < kc; step += EDGE, panel += MX_BF16_BLOCK) {
         __m512i lines[16];
@@ -188,8 +188,8 @@ BF16 static void pack_a_half(const struct mx_gemm_a *a, int64_t m0, int64_t coun
     }
 }
 
-void MX_CPU_FN(bf16_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, uint16_t *row,
-                            uint16_t *panel)
+void mx_cpu_bf16_pack_a(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, uint16_t *row,
+                        uint16_t *panel)
 {
     if (a->transpose) {
         pack_a_half(a, m0, mx_least(rows, HALF), k0, kc, panel);
@@ -259,8 +259,8 @@ BF16 static void pack_b_columns(const struct mx_gemm_b *b, int64_t k0, int64_t k
     }
 }
 
-void MX_CPU_FN(bf16_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, uint16_t *dst,
-                            int64_t panel_elements)
+void mx_cpu_bf16_pack_b(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, uint16_t *dst,
+                        int64_t panel_elements)
 {
     if (b->transpose)
         pack_b_columns(b, k0, kc, n0, n1, dst, panel_elements);

@@ -93,14 +93,14 @@ MX_VEC_INLINE void run_tile(const struct mx_gemm_operands *x, const bool by_rows
         }
 }
 
-void MX_CPU_FN(gemm_tile_rows)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
-                               struct mx_gemm_ahead *ahead)
+void mx_cpu_gemm_tile_rows(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                           struct mx_gemm_ahead *ahead)
 {
     run_tile(x, true, tile, ld, add, ahead);
 }
 
-void MX_CPU_FN(gemm_tile_columns)(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
-                                  struct mx_gemm_ahead *ahead)
+void mx_cpu_gemm_tile_columns(const struct mx_gemm_operands *x, float *tile, int64_t ld, bool add,
+                              struct mx_gemm_ahead *ahead)
 {
     run_tile(x, false, tile, ld, add, ahead);
 }

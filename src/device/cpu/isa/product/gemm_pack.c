@@ -54,8 +54,8 @@ static void pack_b_columns(const float *src, int64_t ld, int64_t kc, int64_t wid
         for (int64_t j = 0; j < MX_GEMM_NR; j++) dst[k * MX_GEMM_NR + j] = j < width ? src[j * ld + k] : 0.0f;
 }
 
-void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
-                            int64_t panel_floats)
+void mx_cpu_gemm_pack_b(const struct mx_gemm_b *b, int64_t k0, int64_t kc, int64_t n0, int64_t n1, float *dst,
+                        int64_t panel_floats)
 {
     while (kc > 0) {
         const int64_t block = b->block ? k0 / b->block : 0;
@@ -77,7 +77,7 @@ void MX_CPU_FN(gemm_pack_b)(const struct mx_gemm_b *b, int64_t k0, int64_t kc, i
 /* ---- packing A ---- */
 
 /* The sequence that holds `row`: the last one that begins at or before it. */
-int32_t MX_CPU_FN(gemm_sequence)(const int32_t *offsets, int32_t count, int64_t row)
+int32_t mx_cpu_gemm_sequence(const int32_t *offsets, int32_t count, int64_t row)
 {
     int32_t low = 0, high = count;
     while (high - low > 1) {
@@ -93,7 +93,7 @@ int32_t MX_CPU_FN(gemm_sequence)(const int32_t *offsets, int32_t count, int64_t 
 /* panel [MR][MX_GEMM_ROW]: rows m0 … of A through the taps, columns k0 … k0+kc-1 of [taps][width]. */
 static void pack_a_taps(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
 {
-    int32_t sequence = MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, m0);
+    int32_t sequence = mx_cpu_gemm_sequence(a->offsets, a->sequences, m0);
     for (int64_t i = 0; i < rows; i++, panel += MX_GEMM_ROW) {
         const int64_t row = m0 + i;
         while (sequence + 1 < a->sequences && a->offsets[sequence + 1] <= row) sequence++;
@@ -119,7 +119,7 @@ static void pack_a_taps_transposed(const struct mx_gemm_a *a, int64_t m0, int64_
     for (int64_t done = 0; done < rows;) { /* once for each tap that the panel touches */
         const int64_t shift = (m0 + done) / a->width - a->taps / 2, column = (m0 + done) % a->width;
         const int count = (int)mx_least(rows - done, a->width - column);
-        int32_t sequence = MX_CPU_FN(gemm_sequence)(a->offsets, a->sequences, k0);
+        int32_t sequence = mx_cpu_gemm_sequence(a->offsets, a->sequences, k0);
         for (int64_t k = 0; k < kc; k++) {
             const int64_t row = k0 + k, from = row + shift;
             while (sequence + 1 < a->sequences && a->offsets[sequence + 1] <= row) sequence++;
@@ -147,7 +147,7 @@ static void pack_a_transposed(const struct mx_gemm_a *a, int64_t m0, int64_t row
     }
 }
 
-void MX_CPU_FN(gemm_pack_a)(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
+void mx_cpu_gemm_pack_a(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc, float *panel)
 {
     if (a->taps && a->transpose) {
         for (int64_t m = 0; m < rows; m += MX_GEMM_MR, panel += MX_GEMM_PANEL_FLOATS)

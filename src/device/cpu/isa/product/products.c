@@ -20,7 +20,7 @@ static struct mx_gemm_epilogue epilogue_of(const struct mx_epilogue *e)
 }
 
 /* C [m, n] = epilogue(op(A) [m, k] · op(B) [k, n]) */
-MX_KERNEL(matmul)
+void mx_cpu_matmul(const struct mx_gang *gang, const void *args)
 {
     const struct mx_matmul_args *x = args;
     const struct mx_gemm job = {.a = {.data = mx_cpu_ptr(x->a),
@@ -42,11 +42,11 @@ MX_KERNEL(matmul)
                                 .k = x->k,
                                 .epilogue = epilogue_of(&x->epilogue),
                                 .precision = x->precision};
-    if (!MX_CPU_FN(gemm_bf16)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
+    if (!mx_cpu_gemm_bf16(gang, &job)) mx_cpu_gemm(gang, &job);
 }
 
 /* y [rows, out] = epilogue(im2col(x) [rows, taps·in] · w [taps·in, out]) */
-MX_KERNEL(conv1d)
+void mx_cpu_conv1d(const struct mx_gang *gang, const void *args)
 {
     const struct mx_conv1d_args *x = args;
     const struct mx_gemm job = {.a = {.data = mx_cpu_ptr(x->x),
@@ -64,11 +64,11 @@ MX_KERNEL(conv1d)
                                 .k = x->taps * x->in_width,
                                 .epilogue = epilogue_of(&x->epilogue),
                                 .precision = x->precision};
-    if (!MX_CPU_FN(gemm_bf16)(gang, &job) && !MX_CPU_FN(winograd)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
+    if (!mx_cpu_gemm_bf16(gang, &job) && !mx_cpu_winograd(gang, &job)) mx_cpu_gemm(gang, &job);
 }
 
 /* dx [rows, in] = epilogue(im2col(dy) [rows, taps·out] · wᵀ [taps·out, in]), the taps turned round */
-MX_KERNEL(conv1d_grad_input)
+void mx_cpu_conv1d_grad_input(const struct mx_gang *gang, const void *args)
 {
     const struct mx_conv1d_grad_input_args *x = args;
     const struct mx_gemm job = {
@@ -91,11 +91,11 @@ MX_KERNEL(conv1d_grad_input)
         .k = x->taps * x->out_width,
         .epilogue = epilogue_of(&x->epilogue),
         .precision = x->precision};
-    if (!MX_CPU_FN(gemm_bf16)(gang, &job) && !MX_CPU_FN(winograd)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
+    if (!mx_cpu_gemm_bf16(gang, &job) && !mx_cpu_winograd(gang, &job)) mx_cpu_gemm(gang, &job);
 }
 
 /* dw [taps·in, out] = (+=) im2col(x)ᵀ [taps·in, rows] · dy [rows, out] */
-MX_KERNEL(conv1d_grad_weight)
+void mx_cpu_conv1d_grad_weight(const struct mx_gang *gang, const void *args)
 {
     const struct mx_conv1d_grad_weight_args *x = args;
     const struct mx_gemm job = {.a = {.data = mx_cpu_ptr(x->x),
@@ -114,5 +114,5 @@ MX_KERNEL(conv1d_grad_weight)
                                 .k = x->rows.rows,
                                 .epilogue = {.accumulate = x->accumulate},
                                 .precision = x->precision};
-    if (!MX_CPU_FN(gemm_bf16)(gang, &job) && !MX_CPU_FN(winograd)(gang, &job)) MX_CPU_FN(gemm)(gang, &job);
+    if (!mx_cpu_gemm_bf16(gang, &job) && !mx_cpu_winograd(gang, &job)) mx_cpu_gemm(gang, &job);
 }

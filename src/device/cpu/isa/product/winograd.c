@@ -57,8 +57,7 @@ static MX_WINOGRAD_ALONE void transform_weights(const struct mx_gemm *job, const
     for (int64_t n = n0; n < n1; n += MX_GEMM_NR, to += WEIGHT_FLOATS) {
         for (int tap = 0; tap < 3; tap++) {
             const struct mx_gemm_b one = {.data = b->data + tap * tap_stride, .ld = b->ld, .transpose = b->transpose};
-            MX_CPU_FN(gemm_pack_b)
-            (&one, k0, kc, n, mx_least(n + MX_GEMM_NR, n1), s->taps + tap * KC * MX_GEMM_NR, 0);
+            mx_cpu_gemm_pack_b(&one, k0, kc, n, mx_least(n + MX_GEMM_NR, n1), s->taps + tap * KC * MX_GEMM_NR, 0);
         }
         for (int64_t i = 0; i < kc * MX_GEMM_NR; i += MX_VEC_FLOATS) {
             mx_vf out[MX_WINOGRAD_PARTS];
@@ -157,8 +156,10 @@ static void run_group(const struct mx_gemm *job, const struct scratch *s, const 
                                                        .b_step = MX_GEMM_NR,
                                                        .kc = kc};
                     if (next.remaining <= 0) next = mx_gemm_fetch_nothing(s->zeros);
-                    MX_CPU_FN(gemm_tile_rows)
-                    (&x, tile, MX_GEMM_NR, k0 > 0, c.remaining > 0 ? &c : pre.remaining > 0 ? &pre : &next);
+                    mx_cpu_gemm_tile_rows(&x, tile, MX_GEMM_NR, k0 > 0,
+                                          c.remaining > 0     ? &c
+                                          : pre.remaining > 0 ? &pre
+                                                              : &next);
                 }
                 if (last) finish(job, products, tiles, count, n, columns);
             }
@@ -192,14 +193,14 @@ static void run(const struct mx_gang *gang, const struct mx_gemm *job, int64_t t
         }
 }
 
-bool MX_CPU_FN(winograd)(const struct mx_gang *gang, const struct mx_gemm *job)
+bool mx_cpu_winograd(const struct mx_gang *gang, const struct mx_gemm *job)
 {
     const struct mx_gemm_a *a = &job->a;
     if (a->taps != 3 || a->width < LEAST_WIDTH || job->n < LEAST_WIDTH) return false;
     const int64_t tiles = mx_winograd_count(a);
     if (tiles == 0) return false; /* nothing to multiply: gemm does what remains */
     if (a->transpose)
-        MX_CPU_FN(winograd_weight)(gang, job);
+        mx_cpu_winograd_weight(gang, job);
     else
         run(gang, job, tiles);
     return true;

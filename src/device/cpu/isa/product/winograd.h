@@ -25,9 +25,10 @@
 
 /* Runs the job, a convolution or (with a.transpose) its weight gradient, if it is one that this way is faster for;
  * false: nothing was done. The choice follows from taps and widths alone. Called by the whole gang, as gemm. */
-bool MX_CPU_FN(winograd)(const struct mx_gang *gang, const struct mx_gemm *job);
+bool mx_cpu_winograd(const struct mx_gang *gang, const struct mx_gemm *job) MX_ISA_SYMBOL(mx_cpu_winograd);
 /* The second of the two. */
-void MX_CPU_FN(winograd_weight)(const struct mx_gang *gang, const struct mx_gemm *job);
+void mx_cpu_winograd_weight(const struct mx_gang *gang, const struct mx_gemm *job)
+    MX_ISA_SYMBOL(mx_cpu_winograd_weight);
 
 /* ---- tiles of packed sequences ---- */
 

@@ -105,7 +105,7 @@ static void add_tiles(const struct mx_gemm *job, const struct scratch *s, const 
                                                    .b_step = MX_GEMM_NR,
                                                    .kc = b->count};
                 if (far.remaining <= 0) far = mx_gemm_fetch_nothing(s->zeros);
-                MX_CPU_FN(gemm_tile_columns)(&x, sums, MX_GEMM_NR, !first, near.remaining > 0 ? &near : &far);
+                mx_cpu_gemm_tile_columns(&x, sums, MX_GEMM_NR, !first, near.remaining > 0 ? &near : &far);
             }
     }
 }
@@ -130,7 +130,7 @@ static MX_WINOGRAD_ALONE void finish(const struct mx_gemm *job, const struct scr
                 });
 }
 
-void MX_CPU_FN(winograd_weight)(const struct mx_gang *gang, const struct mx_gemm *job)
+void mx_cpu_winograd_weight(const struct mx_gang *gang, const struct mx_gemm *job)
 {
     const int64_t in = job->a.width, out = job->n, tiles = mx_winograd_count(&job->a);
     const int rows = mx_gemm_grid_rows(in, out, gang->workers), columns = gang->workers / rows;
