@@ -213,11 +213,18 @@ static struct mx_onnx_value token_of_frame(struct mx_onnx *o, struct mx_onnx_val
     return mx_export_slice(o, MX_ONNX(o, "CumSum", marked, mx_onnx_int(o, 0)), 0, -1, 0);
 }
 
+/* Frames of expanded tokens [F, W] → mel [F, B]: the modules of model/mel_modules.c. */
+static struct mx_onnx_value mel_of(const struct mx_export *e, const struct mx_export_speech *speech,
+                                   struct mx_onnx_value x)
+{
+    const struct mx_model_size *const size = &speech->config->size;
+    return mx_export_linear(e, "decoder", "mel", stack(e, size, "decoder", size->decoder_blocks, x));
+}
+
 struct mx_export_acoustic_outputs mx_export_acoustic(const struct mx_export *e, const struct mx_export_speech *speech,
                                                      const struct mx_export_acoustic_inputs *in)
 {
     struct mx_onnx *const o = e->onnx;
-    const struct mx_model_size *const size = &speech->config->size;
     struct mx_export_acoustic_outputs out;
     const struct mx_onnx_value states = encode(e, speech, in);
     const struct mx_onnx_value logs = predict(e, "predictor.duration", states);
@@ -234,6 +241,6 @@ struct mx_export_acoustic_outputs mx_export_acoustic(const struct mx_export *e, 
     const struct mx_onnx_value spread = MX_ONNX(o, "Gather", tokens, token_of_frame(o, ends, out.frames));
     const struct mx_onnx_value rows = voice_rows(e, speech, "to_decoder", NULL);
     const struct mx_onnx_value x = MX_ONNX(o, "Add", spread, row_of(o, rows, in->speaker));
-    out.mel = mx_export_linear(e, "decoder", "mel", stack(e, size, "decoder", size->decoder_blocks, x));
+    out.mel = mel_of(e, speech, x);
     return out;
 }

@@ -86,7 +86,15 @@ out:
     return rc;
 }
 
-int mx_decoder_forward(const struct mx_model_pass *pass)
+static void decoder_place(const struct mx_placing *p, struct mx_memory *memory)
+{
+    const int64_t frames = p->capacity->frames;
+    mx_memory_stack(p, &memory->decoder, p->config->size.decoder_blocks, frames);
+    memory->normed = mx_memory_narrow(p, frames, p->config->size.width);
+    memory->normed_stats = mx_memory_reserve(p, frames, 2);
+}
+
+static int decoder_forward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_stack stack = stack_of(pass);
@@ -101,7 +109,7 @@ out:
     return rc;
 }
 
-int mx_decoder_backward(const struct mx_model_pass *pass)
+static int decoder_backward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_stack stack = stack_of(pass);
@@ -116,3 +124,6 @@ int mx_decoder_backward(const struct mx_model_pass *pass)
 out:
     return rc;
 }
+
+const struct mx_mel_module mx_decoder_module = {
+    .prefix = "decoder.", .place = decoder_place, .forward = decoder_forward, .backward = decoder_backward};

@@ -70,16 +70,33 @@ struct mx_memory {
     struct mx_slice merged, low, dlow; /* [adapted floats], [most rows, rank] */
 };
 
+/* Where memory is carved out of, and for what. */
+struct mx_placing {
+    struct mx_layout *layout;
+    const struct mx_model_config *config;
+    const struct mx_model_capacity *capacity;
+    bool backward, mixed;
+};
+
+/* [rows, width]: floats; what is bf16 in mixed precision; only what the backward pass needs. */
+struct mx_slice mx_memory_reserve(const struct mx_placing *place, int64_t rows, int64_t width);
+struct mx_slice mx_memory_narrow(const struct mx_placing *place, int64_t rows, int64_t width);
+struct mx_slice mx_memory_keep(const struct mx_placing *place, int64_t rows, int64_t width);
+void mx_memory_stack(const struct mx_placing *place, struct mx_stack_memory *memory, int blocks, int64_t rows);
+
 /* Carves everything out of `layout`. */
 void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
                      const struct mx_parameters *table, const struct mx_model_capacity *capacity,
                      enum mx_model_purpose purpose);
 
+#define MX_MEL_MODULES_MAX 2
+
 /* How far back gradients must go, from what learns: whatever lies below the last thing that learns is left out. */
 struct mx_reach {
-    bool speaker;                /* to the vector's own layers */
-    bool encoder_input, encoder; /* to tokens, language and vector; to anything of the encoder's states */
-    bool decoder_input, decoder; /* to states, pitch, energy and vector; to anything after the expanded tokens */
+    bool speaker;                     /* to the vector's own layers */
+    bool encoder_input, encoder;      /* to tokens, language and vector; to anything of the encoder's states */
+    bool decoder_input;               /* to states, pitch, energy and vector */
+    bool modules[MX_MEL_MODULES_MAX]; /* to the mel module or one before it */
     bool aligner, predictors[MX_PREDICTORS];
     int32_t encoder_block, decoder_block; /* the lowest blocks; the number of blocks: none */
 };
@@ -164,8 +181,21 @@ int mx_predictor_backward(const struct mx_model_pass *pass,
 int mx_variance_forward(const struct mx_model_pass *pass, struct mx_slice pitch, struct mx_slice energy);
 int mx_variance_backward(const struct mx_model_pass *pass, struct mx_slice pitch, struct mx_slice energy);
 
-int mx_decoder_forward(const struct mx_model_pass *pass);  /* tokens, ends, decoder_row → mel */
-int mx_decoder_backward(const struct mx_model_pass *pass); /* dmel → parameters, dstates, speaker.dvector */
+/* What makes frames of mel out of tokens: the modules of mel_modules.c, one after the other. The first turns tokens, ends
+ * and decoder_row into mel; each further one, a finish, works on mel in place. On the way back a finish turns dmel into
+ * the gradient of what it was given, in place, and the first turns it into dstates and speaker.dvector. */
+struct mx_mel_module {
+    const char *prefix;                                                      /* "decoder.": of its parameters */
+    void (*place)(const struct mx_placing *place, struct mx_memory *memory); /* its own memory, not mel and dmel */
+    int (*forward)(const struct mx_model_pass *pass);
+    int (*backward)(const struct mx_model_pass *pass);
+};
+
+extern const struct mx_mel_module *const mx_mel_modules[MX_MEL_MODULES_MAX + 1]; /* ends with NULL */
+extern const struct mx_mel_module mx_decoder_module;                             /* decoder.c */
+
+int mx_mel_forward(const struct mx_model_pass *pass);
+int mx_mel_backward(const struct mx_model_pass *pass); /* as far as the reach of the model says */
 
 /* Writes the values into losses; with `backward` also fills dmel, dspread and predictors[].dout. */
 int mx_losses_forward(const struct mx_model_pass *pass, bool backward);

@@ -55,52 +55,43 @@ void mx_model_batch_place(struct mx_layout *layout, const struct mx_model_config
 
 /* ---- the parts ---- */
 
-struct placing {
-    struct mx_layout *layout;
-    const struct mx_model_config *config;
-    const struct mx_model_capacity *capacity;
-    bool backward, mixed;
-};
-
-static struct mx_slice reserve(const struct placing *p, int64_t rows, int64_t width)
+struct mx_slice mx_memory_reserve(const struct mx_placing *p, int64_t rows, int64_t width)
 {
     return mx_layout_reserve(p->layout, rows * width);
 }
 
-/* What is bf16 in mixed precision. */
-static struct mx_slice reserve_narrow(const struct placing *p, int64_t rows, int64_t width)
+struct mx_slice mx_memory_narrow(const struct mx_placing *p, int64_t rows, int64_t width)
 {
     return mx_layout_reserve(p->layout, p->mixed ? (rows * width + 1) / 2 : rows * width);
 }
 
-/* Only what the backward pass needs. */
-static struct mx_slice keep(const struct placing *p, int64_t rows, int64_t width)
+struct mx_slice mx_memory_keep(const struct mx_placing *p, int64_t rows, int64_t width)
 {
-    return p->backward ? reserve(p, rows, width) : (struct mx_slice){0};
+    return p->backward ? mx_memory_reserve(p, rows, width) : (struct mx_slice){0};
 }
 
-static void block_place(const struct placing *p, struct mx_block_memory *m, int64_t rows)
+static void block_place(const struct mx_placing *p, struct mx_block_memory *m, int64_t rows)
 {
     const int64_t w = p->config->size.width, h = p->config->size.hidden;
-    m->normed1 = reserve_narrow(p, rows, w);
-    m->stats1 = reserve(p, rows, 2);
-    m->qkv = reserve(p, rows, 3 * w);
-    m->attended = reserve(p, rows, w);
-    m->lse = reserve(p, p->config->size.heads, rows);
-    m->middle = reserve(p, rows, w);
-    m->normed2 = reserve_narrow(p, rows, w);
-    m->stats2 = reserve(p, rows, 2);
-    m->pre = p->backward ? reserve_narrow(p, rows, h) : (struct mx_slice){0};
-    m->hidden = reserve_narrow(p, rows, h);
+    m->normed1 = mx_memory_narrow(p, rows, w);
+    m->stats1 = mx_memory_reserve(p, rows, 2);
+    m->qkv = mx_memory_reserve(p, rows, 3 * w);
+    m->attended = mx_memory_reserve(p, rows, w);
+    m->lse = mx_memory_reserve(p, p->config->size.heads, rows);
+    m->middle = mx_memory_reserve(p, rows, w);
+    m->normed2 = mx_memory_narrow(p, rows, w);
+    m->stats2 = mx_memory_reserve(p, rows, 2);
+    m->pre = p->backward ? mx_memory_narrow(p, rows, h) : (struct mx_slice){0};
+    m->hidden = mx_memory_narrow(p, rows, h);
 }
 
 /* With a backward pass every block keeps its own memory, or with checkpointing only its input. Without one even the
  * inputs are the same place: a block writes its output when it does not need its input any more. */
-static void stack_place(const struct placing *p, struct mx_stack_memory *m, int blocks, int64_t rows)
+void mx_memory_stack(const struct mx_placing *p, struct mx_stack_memory *m, int blocks, int64_t rows)
 {
-    m->x[0] = reserve(p, rows, p->config->size.width);
+    m->x[0] = mx_memory_reserve(p, rows, p->config->size.width);
     for (int i = 0; i < blocks; i++) {
-        m->x[i + 1] = p->backward ? reserve(p, rows, p->config->size.width) : m->x[0];
+        m->x[i + 1] = p->backward ? mx_memory_reserve(p, rows, p->config->size.width) : m->x[0];
         if (i == 0 || (p->backward && !p->config->recompute_blocks))
             block_place(p, &m->blocks[i], rows);
         else
@@ -108,35 +99,35 @@ static void stack_place(const struct placing *p, struct mx_stack_memory *m, int 
     }
 }
 
-static void speaker_place(const struct placing *p, struct mx_speaker_encoder_memory *m)
+static void speaker_place(const struct mx_placing *p, struct mx_speaker_encoder_memory *m)
 {
     const int64_t w = p->config->size.width, rows = p->capacity->references, sequences = p->capacity->sequences;
     for (int i = 0; i < 3; i++) {
-        m->pre[i] = keep(p, rows, w);
-        m->act[i] = reserve(p, rows, w);
-        m->normed[i] = reserve(p, rows, w);
-        m->stats[i] = reserve(p, rows, 2);
+        m->pre[i] = mx_memory_keep(p, rows, w);
+        m->act[i] = mx_memory_reserve(p, rows, w);
+        m->normed[i] = mx_memory_reserve(p, rows, w);
+        m->stats[i] = mx_memory_reserve(p, rows, 2);
     }
-    m->score = reserve(p, rows, 1);
-    m->share = reserve(p, rows, 1);
-    m->vector = reserve(p, sequences, w);
-    m->encoder_row = reserve(p, sequences, w);
-    m->decoder_row = reserve(p, sequences, w);
-    m->dvector = keep(p, sequences, w);
-    m->drow = keep(p, sequences, w);
-    m->dscore = keep(p, rows, 1);
+    m->score = mx_memory_reserve(p, rows, 1);
+    m->share = mx_memory_reserve(p, rows, 1);
+    m->vector = mx_memory_reserve(p, sequences, w);
+    m->encoder_row = mx_memory_reserve(p, sequences, w);
+    m->decoder_row = mx_memory_reserve(p, sequences, w);
+    m->dvector = mx_memory_keep(p, sequences, w);
+    m->drow = mx_memory_keep(p, sequences, w);
+    m->dscore = mx_memory_keep(p, rows, 1);
 }
 
-static void predictor_place(const struct placing *p, struct mx_predictor_memory *m)
+static void predictor_place(const struct mx_placing *p, struct mx_predictor_memory *m)
 {
     const int64_t w = p->config->size.width, rows = p->capacity->tokens;
     for (int i = 0; i < 2; i++) {
-        m->act[i] = reserve(p, rows, w);
-        m->normed[i] = reserve(p, rows, w);
-        m->stats[i] = reserve(p, rows, 2);
+        m->act[i] = mx_memory_reserve(p, rows, w);
+        m->normed[i] = mx_memory_reserve(p, rows, w);
+        m->stats[i] = mx_memory_reserve(p, rows, 2);
     }
-    m->out = reserve(p, rows, 1);
-    m->dout = keep(p, rows, 1);
+    m->out = mx_memory_reserve(p, rows, 1);
+    m->dout = mx_memory_keep(p, rows, 1);
 }
 
 void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const struct mx_model_config *config,
@@ -144,45 +135,43 @@ void mx_memory_place(struct mx_memory *memory, struct mx_layout *layout, const s
                      enum mx_model_purpose purpose)
 {
     const bool train = purpose == MX_MODEL_TRAIN;
-    const struct placing place = {layout, config, capacity, train, train && config->mixed}, *p = &place;
+    const struct mx_placing place = {layout, config, capacity, train, train && config->mixed}, *p = &place;
     const struct mx_model_size *size = &config->size;
     const int64_t w = size->width, b = config->bands, tokens = capacity->tokens, frames = capacity->frames;
     const int64_t rows = mx_most(tokens, mx_most(frames, capacity->references));
     *memory = (struct mx_memory){0};
-    memory->rotary = reserve(p, mx_most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
+    memory->rotary = mx_memory_reserve(p, mx_most(capacity->longest_tokens, capacity->longest_frames), w / size->heads);
     speaker_place(p, &memory->speaker);
-    stack_place(p, &memory->encoder, size->encoder_blocks, tokens);
-    memory->states = reserve(p, tokens, w);
-    memory->states_stats = reserve(p, tokens, 2);
-    memory->dstates = keep(p, tokens, w);
-    memory->means = keep(p, tokens, b);
-    memory->dmeans = keep(p, tokens, b);
-    memory->align_work = keep(p, MX_ALIGN_WORK(tokens, capacity->longest_tokens, frames), 1);
-    memory->durations = reserve(p, tokens, 1);
-    memory->ends = reserve(p, tokens + 1, 1);
-    memory->spread = keep(p, frames, b);
-    memory->dspread = keep(p, frames, b);
+    mx_memory_stack(p, &memory->encoder, size->encoder_blocks, tokens);
+    memory->states = mx_memory_reserve(p, tokens, w);
+    memory->states_stats = mx_memory_reserve(p, tokens, 2);
+    memory->dstates = mx_memory_keep(p, tokens, w);
+    memory->means = mx_memory_keep(p, tokens, b);
+    memory->dmeans = mx_memory_keep(p, tokens, b);
+    memory->align_work = mx_memory_keep(p, MX_ALIGN_WORK(tokens, capacity->longest_tokens, frames), 1);
+    memory->durations = mx_memory_reserve(p, tokens, 1);
+    memory->ends = mx_memory_reserve(p, tokens + 1, 1);
+    memory->spread = mx_memory_keep(p, frames, b);
+    memory->dspread = mx_memory_keep(p, frames, b);
     for (int i = 0; i < MX_PREDICTORS; i++) {
-        memory->targets[i] = keep(p, tokens, 1);
+        memory->targets[i] = mx_memory_keep(p, tokens, 1);
         predictor_place(p, &memory->predictors[i]);
     }
-    memory->shift = reserve(p, tokens, 1);
-    memory->tokens = reserve(p, tokens, w);
-    stack_place(p, &memory->decoder, size->decoder_blocks, frames);
-    memory->normed = reserve_narrow(p, frames, w);
-    memory->normed_stats = reserve(p, frames, 2);
-    memory->mel = reserve(p, frames, b);
-    memory->dmel = keep(p, frames, b);
-    memory->frame_offsets = reserve(p, capacity->sequences + 1, 1);
-    memory->losses = keep(p, MX_MODEL_LOSSES, capacity->sequences);
-    memory->d = keep(p, rows, w);
-    memory->e = keep(p, rows, w);
-    memory->wide = keep(p, rows, mx_most(size->hidden, 4 * w));
-    memory->delta = keep(p, size->heads, rows);
+    memory->shift = mx_memory_reserve(p, tokens, 1);
+    memory->tokens = mx_memory_reserve(p, tokens, w);
+    for (int i = 0; mx_mel_modules[i] != NULL; i++) mx_mel_modules[i]->place(p, memory);
+    memory->mel = mx_memory_reserve(p, frames, b);
+    memory->dmel = mx_memory_keep(p, frames, b);
+    memory->frame_offsets = mx_memory_reserve(p, capacity->sequences + 1, 1);
+    memory->losses = mx_memory_keep(p, MX_MODEL_LOSSES, capacity->sequences);
+    memory->d = mx_memory_keep(p, rows, w);
+    memory->e = mx_memory_keep(p, rows, w);
+    memory->wide = mx_memory_keep(p, rows, mx_most(size->hidden, 4 * w));
+    memory->delta = mx_memory_keep(p, size->heads, rows);
     if (table->adapted == 0) return;
-    memory->merged = reserve(p, table->adapted, 1);
-    memory->low = keep(p, rows, config->learning.adapter_rank);
-    memory->dlow = keep(p, rows, config->learning.adapter_rank);
+    memory->merged = mx_memory_reserve(p, table->adapted, 1);
+    memory->low = mx_memory_keep(p, rows, config->learning.adapter_rank);
+    memory->dlow = mx_memory_keep(p, rows, config->learning.adapter_rank);
 }
 
 /* ---- the plan ---- */

@@ -72,7 +72,9 @@ static struct mx_reach reach_of(const struct mx_parameters *t, const struct mx_m
     r.decoder_input = r.encoder || mx_parameters_learn(t, "speaker.to_decoder.") ||
                       mx_parameters_learn(t, "encoder.pitch.") || mx_parameters_learn(t, "encoder.energy.");
     r.decoder_block = lowest_block(t, "decoder", size->decoder_blocks, r.decoder_input);
-    r.decoder = r.decoder_input || mx_parameters_learn(t, "decoder.");
+    for (int i = 0; mx_mel_modules[i] != NULL; i++)
+        r.modules[i] =
+            (i > 0 ? r.modules[i - 1] : r.decoder_input) || mx_parameters_learn(t, mx_mel_modules[i]->prefix);
     /* Their gradients continue into the states, except those of the durations. */
     r.aligner = r.aligner || r.encoder;
     r.predictors[MX_PREDICT_PITCH] = r.predictors[MX_PREDICT_PITCH] || r.encoder;
@@ -208,30 +210,15 @@ out:
 
 /* ---- passes ---- */
 
-static int teach_forward(const struct mx_model_pass *pass, bool backward)
-{
-    const struct mx_memory *m = &pass->model->memory;
-    int rc = 0;
-    MX_TRY(mx_model_speaker_forward(pass));
-    MX_TRY(mx_encoder_forward(pass));
-    MX_TRY(mx_aligner_forward(pass));
-    for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
-    MX_TRY(mx_variance_forward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
-    MX_TRY(mx_decoder_forward(pass));
-    MX_TRY(mx_losses_forward(pass, backward));
-out:
-    return rc;
-}
-
-/* The decoder first: it replaces dstates and the speaker's gradient, all others add to them. The parts stand in the
- * flat buffer in the order of model_parameters.c: speaker, encoder, its blocks, predictors, decoder, its blocks. */
+/* The mel first: it replaces dstates and the speaker's gradient, all others add to them. The parts stand in the flat
+ * buffer in the order of model_parameters.c: speaker, encoder, its blocks, predictors, decoder, its blocks, a finish. */
 static int teach_backward(const struct mx_model_pass *pass)
 {
     const struct mx_memory *m = &pass->model->memory;
     const struct mx_model_at *at = &pass->model->at;
     const struct mx_reach *reach = &pass->model->reach;
     int rc = 0;
-    if (reach->decoder) MX_TRY(mx_decoder_backward(pass));
+    MX_TRY(mx_mel_backward(pass));
     MX_TRY(mx_pass_ready(&pass->base, at->decoder.mel_weight));
     if (reach->decoder_input)
         MX_TRY(mx_variance_backward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
@@ -251,6 +238,7 @@ out:
 static int teach(const struct mx_model_pass *pass, float *losses)
 {
     const struct mx_model *model = pass->model;
+    const struct mx_memory *m = &model->memory;
     const bool backward = pass->base.gradients.buffer != NULL;
     int rc = 0;
     if (model->purpose != MX_MODEL_TRAIN)
@@ -258,10 +246,16 @@ static int teach(const struct mx_model_pass *pass, float *losses)
                  "model: it was created for speaking, not for training");
     MX_TRY(mx_model_batch_check(model, pass->batch, false));
     MX_TRY(mx_adapters_merge(&pass->base));
-    MX_TRY(teach_forward(pass, backward));
+    MX_TRY(mx_model_speaker_forward(pass));
+    MX_TRY(mx_encoder_forward(pass));
+    MX_TRY(mx_aligner_forward(pass));
+    for (int i = 0; i < MX_PREDICTORS; i++) MX_TRY(mx_predictor_forward(pass, (enum mx_predictor)i));
+    MX_TRY(mx_variance_forward(pass, m->targets[MX_PREDICT_PITCH], m->targets[MX_PREDICT_ENERGY]));
+    MX_TRY(mx_mel_forward(pass));
+    MX_TRY(mx_losses_forward(pass, backward));
     if (backward) MX_TRY(teach_backward(pass));
     if (losses)
-        MX_TRY(mx_copy_download(pass->base.stream, losses, model->memory.losses,
+        MX_TRY(mx_copy_download(pass->base.stream, losses, m->losses,
                                 (size_t)MX_MODEL_LOSSES * (size_t)pass->batch->tokens.count * sizeof *losses));
 out:
     return rc;

@@ -164,7 +164,7 @@ int mx_model_synthesize(struct mx_model *model, struct mx_stream *stream, struct
     MX_TRY(mx_adapters_merge(&pass.base));
     MX_TRY(speak_encode(&pass, options));
     MX_TRY(speak_measure(&pass, options, &own.frames));
-    MX_TRY(mx_decoder_forward(&pass));
+    MX_TRY(mx_mel_forward(&pass));
     *out = (struct mx_speech){.frames = own.frames,
                               .mel = model->memory.mel,
                               .frame_offsets = model->frame_offsets,

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "model/internal.h"
+
 static bool begins(const char *name, const char *with)
 {
     return strncmp(name, with, strlen(with)) == 0;
@@ -14,7 +16,8 @@ static bool begins(const char *name, const char *with)
 /* Rows that a product's weights are applied to. */
 static double rows_of(const char *name, const struct mx_model_work *work)
 {
-    if (begins(name, "decoder.")) return work->frames;
+    for (int i = 0; mx_mel_modules[i] != NULL; i++)
+        if (begins(name, mx_mel_modules[i]->prefix)) return work->frames;
     if (begins(name, "speaker.to_")) return work->sequences;
     if (begins(name, "speaker.")) return work->references;
     return work->tokens;

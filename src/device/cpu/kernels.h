@@ -75,8 +75,8 @@ struct mx_cpu_kernels {
 #define MX_CPU_TABLE(isa)  MX_CPU_JOIN(mx_cpu_kernels_, isa)
 
 #ifdef MX_ISA
-/* Inside isa/: a function has one name in the sources, mx_cpu_matmul, and a symbol for each variant, with its name at the end.
- * Its declaration gives it that symbol. */
+/* Inside isa/: a function has one name in the sources, mx_cpu_matmul, and a symbol for each variant, which ends with the
+ * name of the variant. Its declaration gives it that symbol. */
 #define MX_ISA_TEXT_(isa)   #isa
 #define MX_ISA_TEXT(isa)    MX_ISA_TEXT_(isa)
 #define MX_ISA_SYMBOL(name) __asm__(#name "_" MX_ISA_TEXT(MX_ISA))
