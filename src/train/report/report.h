@@ -94,7 +94,7 @@ struct mx_metric {
     const char *tag;   /* of TensorBoard; NULL: not sent */
     const char *label; /* in the monitor: of a step, before its number; of an evaluation, after it; NULL: not shown */
     /* Of observe/page/page.js, which shows its curve; the curve's label is in observe/page/page_words.c. NULL: none, or
-     * one that page.js draws by itself. */
+     * one that the page draws by itself. */
     const char *chart;
     bool percent; /* the page shows the value times 100 with a percent sign */
     bool loss;    /* one of MX_LOSS_LIST */
