@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+/* mx_least_<suffix>, mx_most_<suffix> and mx_clamp_<suffix>, of which the macros below choose one by type. */
 #define MX_NUMBER_FUNCTIONS(type, suffix)                                                                              \
     static inline type mx_least_##suffix(type a, type b)                                                               \
     {                                                                                                                  \

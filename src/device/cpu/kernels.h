@@ -2,10 +2,10 @@
  *
  * The CPU kernels: one table of functions per instruction set.
  *
- * The files in isa/ are compiled once per variant with MX_ISA set (native alone, or base, avx2 and avx512 in a portable
- * build); each variant exports one const table, and the device picks one at start. A kernel is called by every worker
- * of the device's gang at once and does its own share; `gang` says which share. Shares are chosen so that the result
- * does not depend on the number of workers.
+ * The files in isa/ are compiled once per variant with MX_ISA set (base, avx2, avx512 or neon; in a portable build base,
+ * avx2 and avx512); each variant exports one const table, and the device picks one at start. A kernel is called by every
+ * worker of the device's gang at once and does its own share; `gang` says which share. Shares are chosen so that the
+ * result does not depend on the number of workers.
  */
 #ifndef MX_DEVICE_CPU_KERNELS_H
 #define MX_DEVICE_CPU_KERNELS_H

@@ -125,7 +125,7 @@ static inline void mx_fft_pass_eight(mx_vf *z, int64_t n, int64_t span, const fl
         }
 }
 
-/* The same for what is left at the end, where span is the radix and nothing is turned. */
+/* mx_fft_last_<name>: the same for what is left at the end, where span is the radix and nothing is turned. */
 #define MX_FFT_LAST(name, radix)                                                                                       \
     static inline void mx_fft_last_##name(mx_vf *z, int64_t n)                                                         \
     {                                                                                                                  \
