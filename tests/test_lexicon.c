@@ -106,7 +106,7 @@ static void test_refusals(void **state)
         {"[en]\nä = /ɛʞж/\n", "words.txt:2:8: 'ж' (U+0436) is no phoneme"},
         {"[en]\na = /b!/\n", "words.txt:2:7: '!' (U+0021) is no phoneme"},
         {"[en]\na = q ж\n", "words.txt:2:7: 'ж' (U+0436) cannot be read in English"},
-        {"[en]\na☺ = q\n", "words.txt:2:2: '☺' (U+263A) cannot be read in English"},
+        {"[en]\na⌘ = q\n", "words.txt:2:2: '⌘' (U+2318) cannot be read in English"},
         {"[en]\n... = q\n", "words.txt:2:1: this is no word"},
         {"[en]\na = ...\n", "words.txt:2:5: there is nothing to be said here"},
         {"[en]\nA = b\na = b\nA = c\n", "words.txt:4:1: 'A' is already in line 2"},

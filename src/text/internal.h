@@ -189,5 +189,7 @@ struct mx_language_rules {
 
 extern const struct mx_language_rules mx_rules_english, mx_rules_persian;               /* english.c, persian.c */
 extern const struct mx_language_rules mx_rules_plain, mx_rules_tonal, mx_rules_dotless; /* plain.c */
+extern const struct mx_language_rules mx_rules_german, mx_rules_spanish, mx_rules_french, mx_rules_italian,
+    mx_rules_russian;
 
 #endif

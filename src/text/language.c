@@ -146,6 +146,11 @@ char mx_script_mark(const struct mx_script *script, uint32_t point)
 #define PLAIN   &mx_rules_plain
 #define TONAL   &mx_rules_tonal
 #define DOTLESS &mx_rules_dotless
+#define GERMAN  &mx_rules_german
+#define SPANISH &mx_rules_spanish
+#define FRENCH  &mx_rules_french
+#define ITALIAN &mx_rules_italian
+#define RUSSIAN &mx_rules_russian
 
 static const struct mx_language languages[] = {
 #define X(identifier, code, name, voice, script, rules) {code, name, voice, &scripts[script], rules},

@@ -4,7 +4,7 @@
  *
  * A language is one line of MX_LANGUAGE_LIST. The line names its script (letters, digits and punctuation of its own are
  * those of the script, language.c) and its rules: how written text becomes spoken text, and how that becomes phonemes.
- * PLAIN keeps the letters of the language and leaves numbers and signs to espeak-ng; TONAL is the same for languages
+ * GERMAN, SPANISH, FRENCH, ITALIAN and RUSSIAN have written forms of their own (forms.h) and are PLAIN otherwise. PLAIN keeps the letters of the language and leaves numbers and signs to espeak-ng; TONAL is the same for languages
  * whose tones espeak-ng writes as digits, DOTLESS for those whose small I is ı. English and Persian have their own
  * rules (english.c, persian.c). The list has every language of espeak-ng 1.51. A new language needs one line here and
  * nothing else.
@@ -23,11 +23,11 @@
 #define MX_LANGUAGE_LIST(X)                                                                                            \
     X(EN, "en", "English", "en-us", LATIN, ENGLISH)                                                                    \
     X(FA, "fa", "Persian", "fa", ARABIC, PERSIAN)                                                                      \
-    X(ES, "es", "Spanish", "es", LATIN, PLAIN)                                                                         \
-    X(FR, "fr", "French", "fr", LATIN, PLAIN)                                                                          \
-    X(DE, "de", "German", "de", LATIN, PLAIN)                                                                          \
-    X(IT, "it", "Italian", "it", LATIN, PLAIN)                                                                         \
-    X(RU, "ru", "Russian", "ru", CYRILLIC, PLAIN)                                                                      \
+    X(ES, "es", "Spanish", "es", LATIN, SPANISH)                                                                       \
+    X(FR, "fr", "French", "fr", LATIN, FRENCH)                                                                         \
+    X(DE, "de", "German", "de", LATIN, GERMAN)                                                                         \
+    X(IT, "it", "Italian", "it", LATIN, ITALIAN)                                                                       \
+    X(RU, "ru", "Russian", "ru", CYRILLIC, RUSSIAN)                                                                    \
     X(AF, "af", "Afrikaans", "af", LATIN, PLAIN)                                                                       \
     X(AM, "am", "Amharic", "am", ETHIOPIC, PLAIN)                                                                      \
     X(AN, "an", "Aragonese", "an", LATIN, PLAIN)                                                                       \
@@ -56,13 +56,13 @@
     X(EN_GB_WM, "en-gbwm", "West Midlands English", "en-gb-x-gbcwmd", LATIN, ENGLISH)                                  \
     X(EN_NYC, "en-nyc", "New York English", "en-us-nyc", LATIN, ENGLISH)                                               \
     X(EO, "eo", "Esperanto", "eo", LATIN, PLAIN)                                                                       \
-    X(ES_419, "es-419", "Latin American Spanish", "es-419", LATIN, PLAIN)                                              \
+    X(ES_419, "es-419", "Latin American Spanish", "es-419", LATIN, SPANISH)                                            \
     X(ET, "et", "Estonian", "et", LATIN, PLAIN)                                                                        \
     X(EU, "eu", "Basque", "eu", LATIN, PLAIN)                                                                          \
     X(FA_LATN, "fa-latn", "Romanised Persian", "fa-latn", LATIN, PLAIN)                                                \
     X(FI, "fi", "Finnish", "fi", LATIN, PLAIN)                                                                         \
-    X(FR_BE, "fr-be", "Belgian French", "fr-be", LATIN, PLAIN)                                                         \
-    X(FR_CH, "fr-ch", "Swiss French", "fr-ch", LATIN, PLAIN)                                                           \
+    X(FR_BE, "fr-be", "Belgian French", "fr-be", LATIN, FRENCH)                                                        \
+    X(FR_CH, "fr-ch", "Swiss French", "fr-ch", LATIN, FRENCH)                                                          \
     X(GA, "ga", "Irish", "ga", LATIN, PLAIN)                                                                           \
     X(GD, "gd", "Scottish Gaelic", "gd", LATIN, PLAIN)                                                                 \
     X(GN, "gn", "Guarani", "gn", LATIN, PLAIN)                                                                         \
@@ -123,7 +123,7 @@
     X(QUC, "quc", "K'iche'", "quc", LATIN, PLAIN)                                                                      \
     X(QYA, "qya", "Quenya", "qya", LATIN, PLAIN)                                                                       \
     X(RO, "ro", "Romanian", "ro", LATIN, PLAIN)                                                                        \
-    X(RU_LV, "ru-lv", "Latvian Russian", "ru-lv", CYRILLIC, PLAIN)                                                     \
+    X(RU_LV, "ru-lv", "Latvian Russian", "ru-lv", CYRILLIC, RUSSIAN)                                                   \
     X(SD, "sd", "Sindhi", "sd", ARABIC, PLAIN)                                                                         \
     X(SHN, "shn", "Shan", "shn", MYANMAR, TONAL)                                                                       \
     X(SI, "si", "Sinhala", "si", SINHALA, PLAIN)                                                                       \

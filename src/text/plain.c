@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rules of languages without their own cleaner: letters are kept, and espeak-ng reads numbers and signs. Only what the rest of the program relies on is decided here: one form for punctuation and blanks, where a full
+ * The rules of languages without their own cleaner: letters are kept, and espeak-ng reads numbers and signs that no
+ * written form (forms.h) has made words. Only what the rest of the program relies on is decided here: one form for punctuation and blanks, where a full
  * stop ends a sentence, and where a mark between digits belongs to the number (3,14, 12:30, 1.000.000).
  *
  * Only the sink allocates memory.
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "text/internal.h"
+#include "text/forms/forms.h"
 
 /* Signs that espeak-ng says by name in many languages; where it has no name for one it leaves it out. */
 static bool is_sign(uint32_t point)
@@ -180,3 +181,13 @@ static void spell(int cleaner, const char *clause, void (*ask)(const char *text,
 const struct mx_language_rules mx_rules_plain = {.clean = clean, .spell = spell, .writes = writes};
 const struct mx_language_rules mx_rules_tonal = {.clean = clean, .spell = spell, .writes = writes, .tones = true};
 const struct mx_language_rules mx_rules_dotless = {.clean = clean, .spell = spell, .writes = writes, .dotless = true};
+
+/* Languages with written forms of their own. */
+#define WITH_FORMS(name)                                                                                               \
+    const struct mx_language_rules mx_rules_##name = {                                                                 \
+        .clean = clean, .spell = spell, .writes = writes, .forms = &mx_forms_##name}
+WITH_FORMS(german);
+WITH_FORMS(spanish);
+WITH_FORMS(french);
+WITH_FORMS(italian);
+WITH_FORMS(russian);

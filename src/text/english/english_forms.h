@@ -9,6 +9,7 @@
 #include "text/forms/forms.h"
 
 extern const struct mx_form_list mx_english_lists[];
+extern const char *const mx_english_doubtful[]; /* forms.h */
 
 /* Words for a number, with "and" before its last two digits. */
 bool mx_english_number(const struct mx_form_match *match, const char *rules, const char *digits,
@@ -21,30 +22,17 @@ bool mx_english_is_numbered(const struct mx_form_match *match);
 bool mx_english_is_decade(const struct mx_form_match *match);
 bool mx_english_is_year(const struct mx_form_match *match);
 bool mx_english_is_hour(const struct mx_form_match *match);
-bool mx_english_is_measure(const struct mx_form_match *match);
-bool mx_english_is_range(const struct mx_form_match *match);
 bool mx_english_is_fraction(const struct mx_form_match *match);
-bool mx_english_is_serial(const struct mx_form_match *match);
 bool mx_english_is_street(const struct mx_form_match *match);
 bool mx_english_is_state(const struct mx_form_match *match);
-bool mx_english_is_dial(const struct mx_form_match *match);
-bool mx_english_after_letter(const struct mx_form_match *match);
-bool mx_english_between_words(const struct mx_form_match *match);
 
 void mx_english_date_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_decade_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_time_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_duration_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_money_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_fraction_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_number_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_ordinal_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_power_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_serial_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_phone_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_dotted_say(const struct mx_form_match *match, struct mx_text_points *out);
 void mx_english_street_say(const struct mx_form_match *match, struct mx_text_points *out);
-size_t mx_english_electronic_take(const struct mx_form_match *match);
-void mx_english_electronic_say(const struct mx_form_match *match, struct mx_text_points *out);
 
 #endif

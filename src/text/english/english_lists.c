@@ -136,18 +136,6 @@ static const struct mx_form_item shorts[] = {{"k", "thousand", 0},  {"K", "thous
                                              {"B", "billion", 0},   {"bn", "billion", 0},
                                              {"t", "trillion", 0},  {"T", "trillion", 0},
                                              {"tn", "trillion", 0}, {0}};
-static const struct mx_form_item powers[] = {{"⁰", "0", 0},
-                                             {"¹", "1", 0},
-                                             {"²", "2", 0},
-                                             {"³", "3", 0},
-                                             {"⁴", "4", 0},
-                                             {"⁵", "5", 0},
-                                             {"⁶", "6", 0},
-                                             {"⁷", "7", 0},
-                                             {"⁸", "8", 0},
-                                             {"⁹", "9", 0},
-                                             {0}};
-
 static const struct mx_form_item units[] = {
     /* length, area, volume */
     {"km", "@kilometer", 0},
@@ -466,9 +454,48 @@ static const struct mx_form_item states[] = {{"AL", "alabama", 0},
                                              {0}};
 /* clang-format on */
 
-const struct mx_form_list mx_english_lists[] = {
-    {"ending", endings}, {"months", months},       {"half", halves},  {"zone", zones},
-    {"era", eras},       {"currency", currencies}, {"minor", minors}, {"sign", signs},
-    {"cent", cents},     {"code", codes},          {"scale", scales}, {"short", shorts},
-    {"power", powers},   {"numbered", numbered},   {"unit", units},   {"street", streets},
-    {"dir", directions}, {"state", states},        {NULL, NULL}};
+static const struct mx_form_item net[] = {{"@", "at", 0},
+                                          {".", "dot", 0},
+                                          {"_", "underscore", 0},
+                                          {"-", "dash", 0},
+                                          {"/", "slash", 0},
+                                          {":", "colon", 0},
+                                          {"?", "question mark", 0},
+                                          {"&", "and", 0},
+                                          {"=", "equals", 0},
+                                          {"%", "percent", 0},
+                                          {"#", "hash", 0},
+                                          {"~", "tilde", 0},
+                                          {"+", "plus", 0},
+                                          {"..", "point", 0},
+                                          {"v", "version", 0},
+                                          {"per", "per", 0},
+                                          {0}};
+static const struct mx_form_item letters[] = {{"a", "ay", 0}, {0}};
+static const struct mx_form_item networds[] = {{"jpg", "jpeg", 0}, {0}};
+
+const char *const mx_english_doubtful[] = {"-A",   "-K",   "-N",  "-J",  "+s",  "+d", "+mo",
+                                           "+bar", "+cal", "+MP", "+pp", "+kn", NULL};
+
+const struct mx_form_list mx_english_lists[] = {{"ending", endings},
+                                                {"months", months},
+                                                {"half", halves},
+                                                {"zone", zones},
+                                                {"era", eras},
+                                                {"currency", currencies},
+                                                {"minor", minors},
+                                                {"sign", signs},
+                                                {"cent", cents},
+                                                {"code", codes},
+                                                {"scale", scales},
+                                                {"short", shorts},
+                                                {"power", mx_form_powers},
+                                                {"numbered", numbered},
+                                                {"unit", units},
+                                                {"street", streets},
+                                                {"dir", directions},
+                                                {"state", states},
+                                                {"net", net},
+                                                {"letter", letters},
+                                                {"netword", networds},
+                                                {NULL, NULL}};

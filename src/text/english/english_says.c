@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the rows of English ask and say beyond templates: dates, times, money, fractions, numbers; see english_forms.h.
- * Addresses, telephone numbers and serial numbers are in english_address.c.
+ * What the rows of English ask and say beyond templates: dates, times, fractions, numbers; see english_forms.h. Streets
+ * are in english_address.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text/english/english_forms.h"
-
-static bool listed(const char *const *list, size_t count, const char *word)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(list[i], word)) return true;
-    return false;
-}
-#define LISTED(list, word) listed(list, sizeof(list) / sizeof *(list), word)
-
-static unsigned value_of(const struct mx_form_match *match, const char *name)
-{
-    const struct mx_form_capture *const capture = mx_form_capture(match, name);
-    return capture == NULL ? 0 : mx_form_value(match, capture);
-}
-
-static void value_put(const struct mx_form_match *match, const char *rules, unsigned value, struct mx_text_points *out)
-{
-    char digits[16];
-    (void)snprintf(digits, sizeof digits, "%u", value);
-    mx_form_number(match, rules, digits, out);
-}
 
 /* ---- numbers ---- */
 
@@ -86,18 +65,10 @@ bool mx_english_number(const struct mx_form_match *match, const char *rules, con
     return !strcmp(rules, "plain") && mx_icu_number(match->id, "cardinal", digits, out);
 }
 
-void mx_english_number_say(const struct mx_form_match *match, struct mx_text_points *out)
-{
-    const struct mx_form_capture *const number = mx_form_capture(match, "n");
-    const bool spelled = number->length > 1 && match->points[number->at] == '0' &&
-                         mx_text_is_digit(match->points[number->at + 1]); /* 007 */
-    mx_form_spoken(match, spelled ? "{n:digits}" : "{n}", out);
-}
-
 void mx_english_ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const endings[] = {"th", "st", "nd", "rd"};
-    const unsigned value = value_of(match, "w") % 100, last = value >= 11 && value <= 13 ? 0 : value % 10;
+    const unsigned value = mx_form_value_of(match, "w") % 100, last = value >= 11 && value <= 13 ? 0 : value % 10;
     const char *const right = endings[last < 4 ? last : 0];
     mx_form_spoken(
         match, strcmp(mx_form_capture(match, "ending")->item->written, right) ? "{w} {ending}" : "{w:ordinal}", out);
@@ -111,23 +82,17 @@ bool mx_english_is_numbered(const struct mx_form_match *match)
     return dated == (mx_form_capture(match, "year") != NULL);
 }
 
-bool mx_english_is_range(const struct mx_form_match *match)
-{
-    const uint32_t after = mx_form_point(match, match->end);
-    return after != '=' && !(after == ' ' && mx_form_point(match, match->end + 1) == '=');
-}
-
 /* ---- fractions ---- */
 
 bool mx_english_is_fraction(const struct mx_form_match *match)
 {
     const uint32_t before = match->begin > 0 ? match->points[match->begin - 1] : 0;
-    return before != '/' && value_of(match, "i") > 0 && value_of(match, "i2") > 1;
+    return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
 }
 
 void mx_english_fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
 {
-    const unsigned above = value_of(match, "i"), below = value_of(match, "i2");
+    const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
     const bool mixed = mx_form_capture(match, "w") != NULL, unit = mx_form_capture(match, "unit") != NULL;
     if ((above == 24 && below == 7) || (above == 9 && below == 11)) { /* sayings */
         mx_form_spoken(match, "{i} {i2}", out);
@@ -137,13 +102,13 @@ void mx_english_fraction_say(const struct mx_form_match *match, struct mx_text_p
     if (mixed && above == 1 && (below == 2 || below == 4))
         mx_form_put(out, "a");
     else
-        value_put(match, "plain", above, out);
+        mx_form_value_put(match, "plain", above, out);
     if (below == 2) {
         mx_form_put(out, above == 1 ? "half" : "halves");
     } else if (below == 4) {
         mx_form_put(out, above == 1 ? "quarter" : "quarters");
     } else {
-        value_put(match, "ordinal", below, out);
+        mx_form_value_put(match, "ordinal", below, out);
         if (above != 1) mx_text_points_push(out, 's');
     }
     if (unit) mx_form_spoken(match, mixed ? "{unit:many}" : "of a {unit:one}", out);
@@ -169,20 +134,15 @@ bool mx_english_after_the(const struct mx_form_match *match)
 
 bool mx_english_month_first(const struct mx_form_match *match)
 {
-    return match->id == MX_LANGUAGE_EN || match->id == MX_LANGUAGE_EN_NYC || value_of(match, "day") > 12;
+    return match->id == MX_LANGUAGE_EN || match->id == MX_LANGUAGE_EN_NYC || mx_form_value_of(match, "day") > 12;
 }
 
 void mx_english_date_say(const struct mx_form_match *match, struct mx_text_points *out)
 {
-    const bool day_first = match->captures[0].name[0] == 'd' && value_of(match, "day") > 0;
+    const bool day_first = match->captures[0].name[0] == 'd' && mx_form_value_of(match, "day") > 0;
     mx_form_spoken(match, day_first ? "the {day:ordinal} of {mon:name}" : "{mon:name} {day:ordinal}", out);
-    unsigned year = value_of(match, "year");
-    if (year == 0) {
-        year = value_of(match, "yy");
-        year += year >= 50 ? 1900 : 2000;
-    }
     if (!day_first) mx_form_mark(out, ',');
-    value_put(match, "numbering-year", year, out);
+    mx_form_value_put(match, "numbering-year", mx_form_year_value(match), out);
 }
 
 /* Only tens, and not "the 5th's". */
@@ -201,7 +161,7 @@ void mx_english_decade_say(const struct mx_form_match *match, struct mx_text_poi
     if (first == 'm' || first == 'M') mx_form_put(out, "mid");
     for (size_t i = 0; i < match->captured; i++) {
         if (i > 0) mx_form_put(out, "to");
-        value_put(match, "numbering-year", mx_form_value(match, &match->captures[i]), out);
+        mx_form_value_put(match, "numbering-year", mx_form_value(match, &match->captures[i]), out);
         const uint32_t last = out->count > 0 ? out->data[out->count - 1] : 0;
         if (last == 'y') out->count--;
         mx_form_put(out, "");
@@ -220,22 +180,22 @@ bool mx_english_is_year(const struct mx_form_match *match)
     static const char *const verbs[] = {"was", "is",   "has",    "as",    "its", "his",  "this", "plus",  "versus",
                                         "saw", "sees", "brings", "marks", "us",  "does", "thus", "across"};
     char before[MX_FORM_WORD], after[MX_FORM_WORD];
-    const unsigned year = value_of(match, "year");
+    const unsigned year = mx_form_value_of(match, "year");
     mx_form_word_before(match, 0, before);
     mx_form_word_after(match, 0, after);
-    if (year < 1100) return year > 1000 && LISTED(openers, before);
+    if (year < 1100) return year > 1000 && MX_FORM_LISTED(openers, before);
     if (year >= 2100) return false;
     const size_t length = strlen(after);
-    const bool plural = length > 3 && after[length - 1] == 's' && after[length - 2] != 's' && !LISTED(verbs, after) &&
-                        !mx_text_is_upper(mx_form_point(match, match->end + 1));
-    return LISTED(openers, before) || !(plural || LISTED(counted, after));
+    const bool plural = length > 3 && after[length - 1] == 's' && after[length - 2] != 's' &&
+                        !MX_FORM_LISTED(verbs, after) && !mx_text_is_upper(mx_form_point(match, match->end + 1));
+    return MX_FORM_LISTED(openers, before) || !(plural || MX_FORM_LISTED(counted, after));
 }
 
 /* ---- times ---- */
 
 bool mx_english_is_hour(const struct mx_form_match *match)
 {
-    const unsigned hour = value_of(match, "hour"), other = value_of(match, "hour2");
+    const unsigned hour = mx_form_value_of(match, "hour"), other = mx_form_value_of(match, "hour2");
     return hour >= 1 && hour <= 12 && other <= 12;
 }
 
@@ -244,12 +204,12 @@ static void clock_say(const struct mx_form_match *match, const char *hour, const
                       struct mx_text_points *out)
 {
     const struct mx_form_capture *const minutes = mx_form_capture(match, min);
-    const unsigned h = value_of(match, hour), m = minutes == NULL ? 0 : mx_form_value(match, minutes);
+    const unsigned h = mx_form_value_of(match, hour), m = minutes == NULL ? 0 : mx_form_value(match, minutes);
     const bool halved = mx_form_capture(match, half) != NULL;
-    value_put(match, "plain", h, out);
+    mx_form_value_put(match, "plain", h, out);
     if (m > 0 && m < 10) mx_form_put(out, "oh");
     if (m > 0)
-        value_put(match, "plain", m, out);
+        mx_form_value_put(match, "plain", m, out);
     else if (minutes != NULL && !halved)
         mx_form_put(out, h >= 1 && h <= 12 ? "o'clock" : "hundred");
     if (halved) mx_form_spoken(match, half[4] == '2' ? "{half2}" : "{half}", out);
@@ -270,80 +230,13 @@ void mx_english_duration_say(const struct mx_form_match *match, struct mx_text_p
     static const char *const units[] = {"hour", "minute", "second"};
     static const char *const names[] = {"hour", "min", "min2"};
     for (size_t i = 0; i < 3; i++) {
-        const unsigned value = value_of(match, names[i]);
+        const unsigned value = mx_form_value_of(match, names[i]);
         if (i > 0 && value == 0) continue;
         if (i == 2) mx_form_put(out, "and");
-        value_put(match, "plain", value, out);
+        mx_form_value_put(match, "plain", value, out);
         mx_form_put(out, units[i]);
         if (value != 1) mx_text_points_push(out, 's');
     }
-}
-
-/* ---- money ---- */
-
-/* An amount, with the smaller coin for hundredths: twenty dollars one cent. */
-static void amount_say(const struct mx_form_match *match, const char *name, const char *digits,
-                       struct mx_text_points *out)
-{
-    char whole[MX_FORM_DIGITS + 2], template[64];
-    const size_t length = strcspn(digits, ".");
-    const char *fraction = digits[length] == '.' ? digits + length + 1 : "";
-    size_t decimals = strlen(fraction);
-    while (decimals > 0 && fraction[decimals - 1] == '0') decimals--;
-    const struct mx_form_item *const coin =
-        mx_form_item_find(match->forms, "minor", mx_form_capture(match, "currency")->item->written);
-    (void)snprintf(whole, sizeof whole, "%.*s", (int)length, digits);
-    if (decimals > 2 || (decimals > 0 && coin == NULL)) {
-        (void)snprintf(whole, sizeof whole, "%.*s", (int)(length + 1 + decimals), digits);
-        mx_form_number(match, "cardinal", whole, out);
-        mx_form_spoken(match, "{currency:many}", out);
-        return;
-    }
-    const unsigned cents =
-        decimals == 0 ? 0 : (unsigned)(fraction[0] - '0') * 10 + (decimals > 1 ? (unsigned)(fraction[1] - '0') : 0);
-    const bool any = strspn(whole, "0") < strlen(whole);
-    if (any || cents == 0) {
-        mx_form_number(match, "cardinal", whole[0] == 0 ? "0" : whole, out);
-        mx_form_spoken(match, !strcmp(whole, "1") ? "{currency:one}" : "{currency:many}", out);
-    }
-    if (cents == 0) return;
-    value_put(match, "cardinal", cents, out);
-    (void)snprintf(template, sizeof template, "{currency>minor:%s}", cents == 1 ? "one" : "many");
-    mx_form_spoken(match, template, out);
-    (void)name;
-}
-
-void mx_english_money_say(const struct mx_form_match *match, struct mx_text_points *out)
-{
-    static const char *const names[] = {"n", "n2", "i"};
-    for (size_t i = 0; i < 3; i++) {
-        char digits[MX_FORM_DIGITS + 2], full[MX_FORM_DIGITS + 4];
-        const struct mx_form_capture *const capture = mx_form_capture(match, names[i]);
-        if (capture == NULL) continue;
-        mx_form_digits(match, capture, digits);
-        if (digits[0] == 0) { /* longer than any amount */
-            (void)snprintf(full, sizeof full, "{%s:digits} {currency:many}", names[i]);
-            mx_form_spoken(match, full, out);
-            continue;
-        }
-        (void)snprintf(full, sizeof full, "%s%s", i == 2 ? "." : "", digits);
-        if (i == 1) mx_form_put(out, "to");
-        amount_say(match, names[i], full, out);
-    }
-    mx_form_spoken(match, "( per {unit:one})", out);
-}
-
-/* ---- measures ---- */
-
-/* Letters that are more often something else need a number right before them, capitals a blank: 4K, 3 K. */
-bool mx_english_is_measure(const struct mx_form_match *match)
-{
-    static const char *const capitals[] = {"A", "K", "N", "J"};
-    static const char *const doubtful[] = {"s", "d", "mo", "bar", "cal", "MP", "pp", "kn"};
-    const struct mx_form_capture *const unit = mx_form_capture(match, "unit");
-    const bool apart = match->points[unit->at - 1] == ' ';
-    if (mx_form_point(match, match->end) == '\'') return false;
-    return !(apart ? LISTED(doubtful, unit->item->written) : LISTED(capitals, unit->item->written));
 }
 
 /* ---- powers ---- */
@@ -351,12 +244,9 @@ bool mx_english_is_measure(const struct mx_form_match *match)
 /* 10⁻³ is ten to the minus third. */
 void mx_english_power_say(const struct mx_form_match *match, struct mx_text_points *out)
 {
-    unsigned exponent = 0;
-    bool minus = false;
-    for (size_t i = match->begin; i < match->end; i++) minus |= match->points[i] == 0x207b;
-    for (size_t i = 0; i < match->captured; i++)
-        if (match->captures[i].item != NULL) exponent = exponent * 10 + (unsigned)atoi(match->captures[i].item->spoken);
+    bool minus;
+    const unsigned exponent = mx_form_power(match, &minus);
     mx_form_spoken(match, "{n}( times {n2}) to the", out);
     if (minus) mx_form_put(out, "minus");
-    value_put(match, "ordinal", exponent, out);
+    mx_form_value_put(match, "ordinal", exponent, out);
 }

@@ -44,13 +44,16 @@ static bool minus_at(const struct mx_form_match *match, size_t at)
            !mx_text_is_letter(next) && (before == ' ' || before == '(' || before == '=' || before == '/');
 }
 
-/* The full stop of an abbreviation at the end of a form also ends the sentence where a capital or nothing follows. */
+/* The full stop of an abbreviation at the end of a form also ends the sentence where nothing follows, or a capital, unless
+ * it belongs to what follows: "Dr. Müller", "der 1. Mai". */
 static bool sentence_ends(const struct mx_form_match *match)
 {
+    static const char *const never[] = {"title", "ordinal", "roman"};
     size_t at = match->end;
     if (match->points[at - 1] != '.') return false;
     while (mx_form_point(match, at) == '"' || mx_form_point(match, at) == '\'' || mx_form_point(match, at) == ')') at++;
     if (at >= match->count) return true;
+    if (MX_FORM_LISTED(never, match->row->rule)) return false;
     if (match->points[at] != ' ') return false;
     at++;
     while (mx_form_point(match, at) == '"' || mx_form_point(match, at) == '\'' || mx_form_point(match, at) == '(') at++;

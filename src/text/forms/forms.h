@@ -20,7 +20,8 @@
  *     {i}  digits only; {i:3} exactly three, {i:1-4} one to four               {yy} two digits, {year} 1000 to 2999
  *     {day} 1–31  {mon} 1–12  {hour} 0–24  {min} two digits up to 59 (one or two digits where not said)
  *     {month} {weekday}  a name, long or short, by ICU (a full stop after a short one belongs to it)
- *     {word} letters  {caps} capitals  {roman} a Roman numeral in capitals  {serial} letters, digits and hyphens
+ *     {word} letters  {caps} capitals  {serial} letters, digits and hyphens
+ *     {roman} a Roman numeral in capitals, {rom} in any case
  *     {NAME} any item of the list NAME of the language
  *
  * A form ends where a word ends, and where digits end no ".5", ",5", "/5", ":5" or "-5" may follow; it begins where a
@@ -28,12 +29,16 @@
  *
  * In `spoken`: text, and captures in braces. (…) is left out if a capture in it matched nothing. {n} says the number,
  * {n:RULES} by a rule set of ICU without its "%spellout-" ("ordinal-feminine", "numbering-year"); {n:digits} one digit
- * after the other; {month} the name, {unit} the item's words in the form for the first number of the row, {unit:n2} for
- * number n2, {unit:one} and {unit:many} for 1 and 2; {cur>minor:i} the words for the same sign in the list `minor`. Plain {n}, and {n:cardinal} and {n:ordinal},
- * get what the language's `agree` adds: "cardinal" + "-feminine".
+ * after the other, {n:minutes} nothing for 00; {month} the name, {unit} the item's words in the form for the first number of the row, {unit:n2} for
+ * number n2, {unit:one}, {unit:few} and {unit:many} for 1, 2 and 5; {cur>minor:i} the words for the same sign in the list `minor`. Plain {n}, and {n:cardinal} and {n:ordinal},
+ * get what the language's `agree` adds: "cardinal" + "-feminine"; without `agree`, the gender of the unit that is counted.
  *
  * The words of a list item are text with plural forms separated by '|': "dollar|dollars", or "рубль|рубля|рублей" (one,
  * few, many), or "@" and a unit of CLDR ("@kilogram"), or "$" and a currency ("$USD"), which ICU knows in all languages.
+ *
+ * Lists that the functions shared by all languages (forms_names.c, forms_amount.c) look into: "minor" has the smaller coins
+ * by the sign of the currency; "net" the names of signs in addresses, ".." the point of a version, "v" the word version;
+ * "letter" letters of which the name is not the letter itself; "netword" words of addresses that are read otherwise.
  *
  * Memory: rows are constant; a match lives on the stack; the output is the caller's.
  */
@@ -97,7 +102,19 @@ struct mx_form_row {
         .rule = name, .written = how, __VA_ARGS__                                                                      \
     }
 
+/* Columns of the table of emoji (forms_emoji.c). */
+enum mx_emoji_column {
+    MX_EMOJI_ENGLISH,
+    MX_EMOJI_GERMAN,
+    MX_EMOJI_SPANISH,
+    MX_EMOJI_FRENCH,
+    MX_EMOJI_ITALIAN,
+    MX_EMOJI_RUSSIAN,
+    MX_EMOJI_COLUMNS
+};
+
 struct mx_forms {
+    enum mx_emoji_column emoji;
     char decimal;         /* '.' or ',' */
     const char *groups;   /* what may stand between groups of three digits: ",", ". ", ".' " */
     const char *point;    /* the word for the decimal sign */
@@ -106,9 +123,21 @@ struct mx_forms {
     const char *calendar; /* NULL: month names are Gregorian; "persian": those of both */
     const struct mx_form_list *lists;
     const struct mx_form_row *rows;
-    /* (optional) What to add to "cardinal" or "ordinal" for a number here: "feminine", "genitive". What the language has
-     * no rule set for loses its last part. */
-    void (*agree)(const struct mx_form_match *match, const struct mx_form_capture *number, char out[MX_ICU_WORDS]);
+    const char *to; /* between the ends of a range of amounts */
+    /* Units that are more often something else: after "-" only with a blank before them ("3 K", not "4K"), after "+" only
+     * right behind the number ("5s"). NULL: none. */
+    const char *const *doubtful;
+    bool dialed;          /* country codes of two digits are said as numbers */
+    bool spells;          /* short words of addresses are spelled if they hardly can be said */
+    unsigned phone_group; /* groups of a telephone number with so many digits or fewer are said as numbers; 0: none */
+    /* (optional) What to add to "cardinal" (or "ordinal") for a number here: "feminine", "genitive". `gender` is that of
+     * what is counted, "" if no unit tells. What the language has no rule set for loses its last part. */
+    void (*agree)(const struct mx_form_match *match, const struct mx_form_capture *number, bool ordinal,
+                  const char *gender, char out[MX_ICU_WORDS]);
+    /* (optional) Another form of the words of an item, of which those for 1, 2 and 5 are given; false: that for the
+     * number. */
+    bool (*decline)(const struct mx_form_match *match, const char *digits, const char *const words[3],
+                    char out[MX_ICU_WORDS]);
     /* (optional) Words for a number where ICU's are not those of the language; false: ICU's. */
     bool (*number)(const struct mx_form_match *match, const char *rules, const char *digits, char out[MX_ICU_WORDS]);
 };
@@ -147,7 +176,50 @@ void mx_form_number(const struct mx_form_match *match, const char *rules, const 
                     struct mx_text_points *out);
 void mx_form_digits_put(const struct mx_form_match *match, const char *digits, struct mx_text_points *out);
 void mx_form_spoken(const struct mx_form_match *match, const char *spoken, struct mx_text_points *out);
+/* An item after a number that agrees with it: "one pound", "dos libras". */
+void mx_form_counted(const struct mx_form_match *match, const char *digits, const struct mx_form_item *item,
+                     struct mx_text_points *out);
+/* "masculine", "feminine" or "neuter"; "": unknown. */
+void mx_form_item_gender(const struct mx_form_match *match, const struct mx_form_item *item, char out[MX_ICU_WORDS]);
 
-extern const struct mx_forms mx_forms_english, mx_forms_persian;
+/* Small things that rows with functions need. */
+unsigned mx_form_value_of(const struct mx_form_match *match, const char *name); /* 0: no such capture */
+void mx_form_value_put(const struct mx_form_match *match, const char *rules, unsigned value,
+                       struct mx_text_points *out);
+bool mx_form_listed(const char *const *list, size_t count, const char *word);
+#define MX_FORM_LISTED(list, word) mx_form_listed(list, sizeof(list) / sizeof *(list), word)
+bool mx_form_ends_in(const char *word, const char *ending);
+
+/* Names made of digits and letters (forms_names.c). */
+bool mx_form_is_serial(const struct mx_form_match *match);
+bool mx_form_is_dial(const struct mx_form_match *match); /* 1-800-GO-U-HAUL */
+bool mx_form_after_letter(const struct mx_form_match *match);
+bool mx_form_between_words(const struct mx_form_match *match); /* a sign with blanks around it */
+bool mx_form_between_letters(const struct mx_form_match *match);
+void mx_form_serial_say(const struct mx_form_match *match, struct mx_text_points *out);
+size_t mx_form_phone_take(const struct mx_form_match *match);
+void mx_form_phone_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_dotted_say(const struct mx_form_match *match, struct mx_text_points *out);
+size_t mx_form_electronic_take(const struct mx_form_match *match);
+void mx_form_electronic_say(const struct mx_form_match *match, struct mx_text_points *out);
+size_t mx_form_formula_take(const struct mx_form_match *match); /* H₂O */
+void mx_form_formula_say(const struct mx_form_match *match, struct mx_text_points *out);
+
+/* Numbers and amounts (forms_amount.c). */
+void mx_form_number_say(const struct mx_form_match *match, struct mx_text_points *out); /* {n}; 007 digit by digit */
+void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points *out);  /* {n}, {currency}, {n2}, {i} */
+bool mx_form_is_unit(const struct mx_form_match *match);  /* {unit} is not the beginning of something else */
+bool mx_form_is_range(const struct mx_form_match *match); /* {n}-{n2} is no difference and no part of a date */
+unsigned mx_form_power(const struct mx_form_match *match, bool *minus); /* the exponent of ⁻{power}{power2}{power3} */
+unsigned mx_form_year_value(const struct mx_form_match *match); /* {year}, or {yy} within a century around now */
+
+/* Emoji by their names (forms_emoji.c). */
+size_t mx_form_emoji_take(const struct mx_form_match *match);
+void mx_form_emoji_say(const struct mx_form_match *match, struct mx_text_points *out);
+
+extern const struct mx_form_item mx_form_powers[]; /* ⁰ to ⁹, a list that languages share (forms_amount.c) */
+
+extern const struct mx_forms mx_forms_english, mx_forms_german, mx_forms_spanish, mx_forms_french, mx_forms_italian,
+    mx_forms_russian;
 
 #endif

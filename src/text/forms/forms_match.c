@@ -164,21 +164,24 @@ static void names_ways(const struct mx_form_match *m, size_t at, const char *cal
 }
 
 /* The value of a Roman numeral below 4000 in its usual form, 0 for anything else. */
-static size_t roman_value(const struct mx_form_match *m, size_t at, size_t length)
+static size_t roman_value(const struct mx_form_match *m, size_t at, size_t length, bool capitals)
 {
     static const struct {
         const char *text;
         size_t value;
-    } parts[] = {{"M", 1000}, {"CM", 900}, {"D", 500}, {"CD", 400}, {"C", 100}, {"XC", 90}, {"L", 50},
-                 {"XL", 40},  {"X", 10},   {"IX", 9},  {"V", 5},    {"IV", 4},  {"I", 1}};
+    } large[] = {{"M", 1000}, {"CM", 900}, {"D", 500}, {"CD", 400}, {"C", 100}, {"XC", 90}, {"L", 50},
+                 {"XL", 40},  {"X", 10},   {"IX", 9},  {"V", 5},    {"IV", 4},  {"I", 1}},
+      small[] = {{"m", 1000}, {"cm", 900}, {"d", 500}, {"cd", 400}, {"c", 100}, {"xc", 90}, {"l", 50},
+                 {"xl", 40},  {"x", 10},   {"ix", 9},  {"v", 5},    {"iv", 4},  {"i", 1}},
+      *parts;
+    parts = capitals ? large : small;
     size_t value = 0, used = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        const char first = large[i].text[0];
         const size_t step = strlen(parts[i].text),
-                     most = step == 2 || parts[i].text[0] == 'D' || parts[i].text[0] == 'L' || parts[i].text[0] == 'V'
-                                ? 1
-                                : 3;
+                     most = step == 2 || first == 'D' || first == 'L' || first == 'V' ? 1 : 3;
         for (size_t times = 0; times < most && used + step <= length; times++) {
-            if (text_at(m, at + used, parts[i].text, true) == 0) break;
+            if (text_at(m, at + used, parts[i].text, capitals) == 0) break;
             value += parts[i].value;
             used += step;
         }
@@ -262,8 +265,10 @@ static void class_ways(const struct mx_form_match *m, const char *name, size_t l
         calendar_ways(m, at, name[0] == 'm', ways);
     } else if (named(name, length, "word") || named(name, length, "caps")) {
         way_add(ways, run_at(m, at, name[0] == 'c'), 0, NULL);
-    } else if (named(name, length, "roman")) {
-        const size_t run = run_at(m, at, true), value = run > 0 && run <= 16 ? roman_value(m, at, run) : 0;
+    } else if (named(name, length, "roman") || named(name, length, "rom")) {
+        const bool capitals = length > 3;
+        const size_t run = run_at(m, at, capitals),
+                     value = run > 0 && run <= 16 ? roman_value(m, at, run, capitals) : 0;
         if (value > 0) way_add(ways, run, value, NULL);
     } else if (named(name, length, "serial")) {
         way_add(ways, serial_at(m, at), 0, NULL);

@@ -113,6 +113,28 @@ static bool is_number(const struct mx_form_match *match, const struct mx_form_ca
            (first == (unsigned char)match->forms->decimal && mx_text_is_digit(mx_form_point(match, capture->at + 1)));
 }
 
+void mx_form_item_gender(const struct mx_form_match *match, const struct mx_form_item *item, char out[MX_ICU_WORDS])
+{
+    out[0] = 0;
+    if (item->gender != NULL)
+        (void)snprintf(out, MX_ICU_WORDS, "%s", item->gender);
+    else if (item->spoken[0] == '@' && !mx_icu_unit_gender(match->id, item->spoken + 1, out))
+        out[0] = 0;
+}
+
+/* The rule set for a number in this place; `capture` may be NULL. */
+static void agreed_get(const struct mx_form_match *match, const struct mx_form_capture *capture, bool ordinal,
+                       const char *gender, char rules[MX_ICU_WORDS])
+{
+    char more[MX_ICU_WORDS];
+    (void)snprintf(more, sizeof more, "%s", gender);
+    if (match->forms->agree != NULL) match->forms->agree(match, capture, ordinal, gender, more);
+    if (more[0] != 0)
+        (void)snprintf(rules, MX_ICU_WORDS, "%s-%.400s", ordinal ? "ordinal" : "cardinal", more);
+    else
+        (void)snprintf(rules, MX_ICU_WORDS, "%s", ordinal ? "ordinal" : match->forms->cardinal);
+}
+
 static void number_say(const struct mx_form_match *match, const struct mx_form_capture *capture, const char *rules,
                        struct mx_text_points *out)
 {
@@ -124,16 +146,15 @@ static void number_say(const struct mx_form_match *match, const struct mx_form_c
         run_push(match, capture, out);
         return;
     }
+    if (!strcmp(rules, "minutes") && strspn(digits, "0") == strlen(digits)) return;
     if (!strcmp(rules, "year")) rules = "numbering-year";
     if (!strcmp(rules, "cardinal") || !strcmp(rules, "ordinal")) {
-        char more[MX_ICU_WORDS] = "";
-        if (match->forms->agree != NULL) match->forms->agree(match, capture, more);
-        if (more[0] != 0) {
-            (void)snprintf(full, sizeof full, "%s-%.400s", rules, more);
-            rules = full;
-        } else if (rules[0] == 'c') {
-            rules = match->forms->cardinal;
-        }
+        char gender[MX_ICU_WORDS] = "";
+        for (const struct mx_form_capture *c = capture + 1; c < match->captures + match->captured && gender[0] == 0;
+             c++)
+            if (c->item != NULL) mx_form_item_gender(match, c->item, gender);
+        agreed_get(match, capture, rules[0] == 'o', gender, full);
+        rules = full;
     }
     mx_form_number(match, rules, digits, out);
 }
@@ -146,36 +167,68 @@ static void counted_get(const struct mx_form_match *match, const char *name, cha
     const struct mx_form_capture *capture = name == NULL ? NULL : mx_form_capture(match, name);
     for (size_t i = 0; capture == NULL && i < match->captured; i++)
         if (is_number(match, &match->captures[i])) capture = &match->captures[i];
-    if (name != NULL && (!strcmp(name, "one") || !strcmp(name, "many")))
-        strcpy(digits, name[0] == 'o' ? "1" : "2");
+    if (name != NULL && (!strcmp(name, "one") || !strcmp(name, "few") || !strcmp(name, "many")))
+        strcpy(digits, name[0] == 'o' ? "1" : name[0] == 'f' ? "2" : "5");
     else if (capture == NULL)
         strcpy(digits, "1");
     else
         mx_form_digits(match, capture, digits);
 }
 
-static void item_say(const struct mx_form_match *match, const struct mx_form_item *item, const char *counted,
-                     struct mx_text_points *out)
+/* The words of an item for a number, without agreement of cases. */
+static void item_words(const struct mx_form_match *match, const struct mx_form_item *item, const char *digits,
+                       char out[MX_ICU_WORDS])
 {
-    char digits[MX_FORM_DIGITS + 2], words[MX_ICU_WORDS];
+    static const size_t choices[][MX_ICU_OTHER + 1] = {
+        {1, 0, 1, 1, 1, 1}, {2, 0, 1, 1, 2, 1}, {2, 0, 1, 1, 2, 3}}; /* by two, three and four forms */
     const char *form = item->spoken;
-    size_t forms = 1, wanted = 0;
-    if (form[0] == '@' || form[0] == '$' || strchr(form, '|') != NULL) counted_get(match, counted, digits);
+    size_t forms = 1;
     if (form[0] == '@' || form[0] == '$') {
-        const bool found = form[0] == '@' ? mx_icu_unit(match->id, form + 1, digits, words)
-                                          : mx_icu_currency(match->id, form + 1, digits, words);
-        mx_form_put(out, found ? words : form + 1);
+        const bool found = form[0] == '@' ? mx_icu_unit(match->id, form + 1, digits, out)
+                                          : mx_icu_currency(match->id, form + 1, digits, out);
+        if (!found) (void)snprintf(out, MX_ICU_WORDS, "%s", form + 1);
         return;
     }
     for (const char *c = form; *c != 0; c++) forms += *c == '|';
-    if (forms > 1) {
-        static const size_t choices[][MX_ICU_OTHER + 1] = {
-            {1, 0, 1, 1, 1, 1}, {2, 0, 1, 1, 2, 1}, {2, 0, 1, 1, 2, 3}}; /* by two, three and four forms */
-        wanted = choices[forms > 4 ? 2 : forms - 2][mx_icu_plural(match->id, digits)];
-    }
+    size_t wanted = forms > 1 ? choices[forms > 4 ? 2 : forms - 2][mx_icu_plural(match->id, digits)] : 0;
     while (wanted-- > 0) form = strchr(form, '|') + 1;
-    (void)snprintf(words, sizeof words, "%.*s", (int)strcspn(form, "|"), form);
+    (void)snprintf(out, MX_ICU_WORDS, "%.*s", (int)strcspn(form, "|"), form);
+}
+
+static void item_put(const struct mx_form_match *match, const struct mx_form_item *item, const char *digits,
+                     struct mx_text_points *out)
+{
+    char words[MX_ICU_WORDS], one[MX_ICU_WORDS], two[MX_ICU_WORDS], five[MX_ICU_WORDS];
+    const bool counted = item->spoken[0] == '@' || item->spoken[0] == '$' || strchr(item->spoken, '|') != NULL;
+    if (counted && match->forms->decline != NULL) {
+        item_words(match, item, "1", one);
+        item_words(match, item, "2", two);
+        item_words(match, item, "5", five);
+        if (match->forms->decline(match, digits, (const char *const[]){one, two, five}, words)) {
+            mx_form_put(out, words);
+            return;
+        }
+    }
+    item_words(match, item, digits, words);
     mx_form_put(out, words);
+}
+
+static void item_say(const struct mx_form_match *match, const struct mx_form_item *item, const char *counted,
+                     struct mx_text_points *out)
+{
+    char digits[MX_FORM_DIGITS + 2];
+    counted_get(match, counted, digits);
+    item_put(match, item, digits, out);
+}
+
+void mx_form_counted(const struct mx_form_match *match, const char *digits, const struct mx_form_item *item,
+                     struct mx_text_points *out)
+{
+    char gender[MX_ICU_WORDS], rules[MX_ICU_WORDS];
+    mx_form_item_gender(match, item, gender);
+    agreed_get(match, NULL, false, gender, rules);
+    mx_form_number(match, rules, digits, out);
+    item_put(match, item, digits, out);
 }
 
 /* ---- captures ---- */
@@ -232,7 +285,7 @@ static void capture_say(const struct mx_form_match *match, const char *text, siz
         struct mx_form_capture named = *capture;
         named.value = mx_form_value(match, capture) - 1;
         name_say(match, &named, true, false, out);
-    } else if (is_number(match, capture) || !strncmp(name, "roman", 5)) {
+    } else if (is_number(match, capture) || !strncmp(name, "rom", 3)) {
         number_say(match, capture, how == NULL ? "cardinal" : how, out);
     } else {
         push_gap(out);

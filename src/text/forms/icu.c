@@ -15,6 +15,7 @@
 
 #ifdef MX_HAVE_ICU
 
+#include <unicode/uchar.h>
 #include <unicode/udat.h>
 #include <unicode/unum.h>
 #include <unicode/unumberformatter.h>
@@ -24,6 +25,7 @@
 
 #define UNITS_MOST    48 /* formatters that are kept for a language; the oldest gives way */
 #define UNIT_BYTES    64
+#define GENDER_BYTES  16
 #define NAME_BYTES    64
 #define NAMES_MOST    13
 #define CALENDARS     2
@@ -42,6 +44,10 @@ struct known {
     UFormattedNumber *formatted;
     struct unit units[UNITS_MOST];
     size_t unit_next;
+    struct {
+        char unit[UNIT_BYTES], gender[GENDER_BYTES]; /* "": it has none */
+    } genders[UNITS_MOST];
+    size_t gender_count;
     bool names_read[CALENDARS];
     char names[CALENDARS][MX_ICU_NAMES][NAMES_MOST][NAME_BYTES];
 };
@@ -59,8 +65,12 @@ bool mx_icu_ready(void)
 static void locale_of(enum mx_language_id language, const char *calendar, char out[LOCALE_BYTES])
 {
     const char *const code = mx_language_get(language)->code;
-    const bool british = !strncmp(code, "en-g", 4);
-    (void)snprintf(out, LOCALE_BYTES, "%.2s%s%s%s", code, british ? "_GB" : "", calendar ? "@calendar=" : "",
+    char region[4] = "";
+    if (strlen(code) == 5 && code[2] == '-') /* fr-ch, en-gb */
+        (void)snprintf(region, sizeof region, "_%c%c", code[3] & ~0x20, code[4] & ~0x20);
+    else if (!strncmp(code, "en-gb", 5))
+        (void)snprintf(region, sizeof region, "_GB");
+    (void)snprintf(out, LOCALE_BYTES, "%.2s%s%s%s", code, region, calendar ? "@calendar=" : "",
                    calendar ? calendar : "");
 }
 
@@ -226,7 +236,7 @@ bool mx_icu_currency(enum mx_language_id language, const char *code, const char 
     return measured(language, "currency", code, digits, out);
 }
 
-bool mx_icu_unit_gender(enum mx_language_id language, const char *unit, char out[MX_ICU_WORDS])
+static void gender_read(enum mx_language_id language, const char *unit, char out[GENDER_BYTES])
 {
     char locale[LOCALE_BYTES];
     UErrorCode error = U_ZERO_ERROR;
@@ -240,13 +250,40 @@ bool mx_icu_unit_gender(enum mx_language_id language, const char *unit, char out
         UResourceBundle *const entry = ures_getByKey(kind, unit, NULL, &missing);
         int32_t length = 0;
         const UChar *const gender = ures_getStringByKey(entry, "gender", &length, &missing);
-        found = U_SUCCESS(missing) && utf8_get(gender, length, out, MX_ICU_WORDS);
+        found = U_SUCCESS(missing) && utf8_get(gender, length, out, GENDER_BYTES);
         ures_close(entry);
         ures_close(kind);
     }
     ures_close(units);
     ures_close(root);
-    return found;
+    if (!found) out[0] = 0;
+}
+
+bool mx_icu_unit_gender(enum mx_language_id language, const char *unit, char out[MX_ICU_WORDS])
+{
+    out[0] = 0;
+    pthread_mutex_lock(&lock);
+    struct known *const k = known_get(language);
+    size_t i = 0;
+    while (k != NULL && i < k->gender_count && strcmp(k->genders[i].unit, unit) != 0) i++;
+    if (k != NULL && i == k->gender_count) {
+        i = k->gender_count < UNITS_MOST ? k->gender_count++ : 0;
+        (void)snprintf(k->genders[i].unit, sizeof k->genders[i].unit, "%s", unit);
+        gender_read(language, unit, k->genders[i].gender);
+    }
+    if (k != NULL) (void)snprintf(out, MX_ICU_WORDS, "%s", k->genders[i].gender);
+    pthread_mutex_unlock(&lock);
+    return out[0] != 0;
+}
+
+bool mx_icu_point_name(uint32_t point, char out[MX_ICU_WORDS])
+{
+    UErrorCode error = U_ZERO_ERROR;
+    u_charName((UChar32)point, U_UNICODE_CHAR_NAME, out, MX_ICU_WORDS, &error);
+    if (U_FAILURE(error) || out[0] == 0) return false;
+    for (char *c = out; *c != 0; c++)
+        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c + 32);
+    return true;
 }
 
 static void names_read(struct known *k, enum mx_language_id language, const char *calendar, size_t which)
@@ -329,6 +366,12 @@ bool mx_icu_currency(enum mx_language_id language, const char *code, const char 
 bool mx_icu_unit_gender(enum mx_language_id language, const char *unit, char out[MX_ICU_WORDS])
 {
     return mx_icu_number(language, unit, "", out);
+}
+
+bool mx_icu_point_name(uint32_t point, char out[MX_ICU_WORDS])
+{
+    (void)point;
+    return mx_icu_number(MX_LANGUAGE_EN, "", "", out);
 }
 
 const char *mx_icu_name(enum mx_language_id language, const char *calendar, enum mx_icu_name kind, size_t index)

@@ -43,6 +43,8 @@ bool mx_icu_unit(enum mx_language_id language, const char *unit, const char *dig
 bool mx_icu_currency(enum mx_language_id language, const char *code, const char *digits, char out[MX_ICU_WORDS]);
 /* The grammatical gender of a unit, "feminine" for example; false: the language has none. */
 bool mx_icu_unit_gender(enum mx_language_id language, const char *unit, char out[MX_ICU_WORDS]);
+/* The name of a character in Unicode, in small letters. */
+bool mx_icu_point_name(uint32_t point, char out[MX_ICU_WORDS]);
 /* Name `index` (from 0) of a month or day as CLDR writes it; NULL: there is none. Valid until the process ends. `calendar`
  * is NULL for the Gregorian one, or "persian". */
 const char *mx_icu_name(enum mx_language_id language, const char *calendar, enum mx_icu_name kind, size_t index);
