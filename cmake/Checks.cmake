@@ -61,7 +61,8 @@ endfunction()
 
 # Those that read golden files or start scripts know where the sources are. The others do not, and neither do any but one
 # know the folder of the build: a compiler cache then serves them in every clone.
-foreach(source tests/test_ssml.c tests/test_golden_words.c tests/test_persian_ezafe.c tests/test_features.c bench/peer.c
+foreach(source tests/test_ssml.c tests/test_golden_words.c tests/test_golden_sentences.c
+        tests/test_persian_ezafe.c tests/test_features.c bench/peer.c
         bench/bench_homographs.c)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/${source} PROPERTIES COMPILE_DEFINITIONS
                               MX_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")

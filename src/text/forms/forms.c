@@ -48,12 +48,14 @@ static bool minus_at(const struct mx_form_match *match, size_t at)
  * it belongs to what follows: "Dr. Müller", "der 1. Mai". */
 static bool sentence_ends(const struct mx_form_match *match)
 {
-    static const char *const never[] = {"title", "ordinal", "roman"};
+    static const char *const never[] = {"title", "ordinal", "roman", "weekday"};
     size_t at = match->end;
     if (match->points[at - 1] != '.') return false;
     while (mx_form_point(match, at) == '"' || mx_form_point(match, at) == '\'' || mx_form_point(match, at) == ')') at++;
     if (at >= match->count) return true;
     if (MX_FORM_LISTED(never, match->row->rule)) return false;
+    if (match->forms->capitals && (!strcmp(match->row->rule, "measure") || !strcmp(match->row->rule, "money")))
+        return false;
     if (match->points[at] != ' ') return false;
     at++;
     while (mx_form_point(match, at) == '"' || mx_form_point(match, at) == '\'' || mx_form_point(match, at) == '(') at++;
@@ -77,9 +79,30 @@ static void form_say(const struct mx_form_match *match, bool minus, struct mx_te
     if (is_wordlike(next) && last != ' ') mx_text_points_push(out, ' ');
 }
 
+/* ¼, ½ and ¾ as digits; cleaners that leave signs to espeak-ng keep them. False: there are none. */
+static bool quarters_write(const struct mx_text_points *in, struct mx_text_points *out)
+{
+    static const char *const written[] = {"1/4", "1/2", "3/4"};
+    size_t at = 0;
+    while (at < in->count && !(in->data[at] >= 0xbc && in->data[at] <= 0xbe)) at++;
+    if (at == in->count) return false;
+    for (size_t i = 0; i < in->count; i++) {
+        const uint32_t point = in->data[i];
+        if (point < 0xbc || point > 0xbe) {
+            mx_text_points_push(out, point);
+            continue;
+        }
+        if (i > 0 && mx_text_is_digit(in->data[i - 1])) mx_text_points_push(out, ' ');
+        for (const char *c = written[point - 0xbc]; *c != 0; c++) mx_text_points_push(out, (unsigned char)*c);
+    }
+    return true;
+}
+
 void mx_forms_apply(enum mx_language_id language, const struct mx_text_points *in, struct mx_text_points *out,
                     struct mx_text_report *report, const struct mx_form_told *told)
 {
+    struct mx_text_points plain = {0};
+    if (quarters_write(in, &plain)) in = &plain;
     struct mx_form_match match = {.id = language,
                                   .forms = mx_language_get(language)->rules->forms,
                                   .points = in->data,
@@ -99,4 +122,6 @@ void mx_forms_apply(enum mx_language_id language, const struct mx_text_points *i
         mx_text_points_push(out, point);
         at++;
     }
+    if (plain.failure) out->failure = plain.failure;
+    mx_text_points_release(&plain);
 }

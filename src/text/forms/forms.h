@@ -38,7 +38,8 @@
  *
  * Lists that the functions shared by all languages (forms_names.c, forms_amount.c) look into: "minor" has the smaller coins
  * by the sign of the currency; "net" the names of signs in addresses, ".." the point of a version, "v" the word version;
- * "letter" letters of which the name is not the letter itself; "netword" words of addresses that are read otherwise.
+ * "letter" letters of which the name is not the letter itself; "netword" words of addresses that are read otherwise; "element" the names
+ * of elements in formulas, "phoneword" words before a telephone number, "dated" words before a date as short as 24/12.
  *
  * Memory: rows are constant; a match lives on the stack; the output is the caller's.
  */
@@ -86,7 +87,7 @@ struct mx_form_match {
 struct mx_form_row {
     const char *rule;    /* its name for people; NULL ends the rows */
     const char *written; /* NULL: `take` finds the end */
-    const char *spoken;  /* NULL: `say` writes it */
+    const char *spoken;  /* NULL: `say` writes all */
     /* (optional) Whether it may be said so here. */
     bool (*fits)(const struct mx_form_match *match);
     /* (optional) Instead of `spoken`. */
@@ -127,6 +128,7 @@ struct mx_forms {
     /* Units that are more often something else: after "-" only with a blank before them ("3 K", not "4K"), after "+" only
      * right behind the number ("5s"). NULL: none. */
     const char *const *doubtful;
+    bool capitals;        /* all nouns have them: after "2 Pck." a capital begins no sentence */
     bool dialed;          /* country codes of two digits are said as numbers */
     bool spells;          /* short words of addresses are spelled if they hardly can be said */
     unsigned phone_group; /* groups of a telephone number with so many digits or fewer are said as numbers; 0: none */
@@ -207,8 +209,11 @@ void mx_form_formula_say(const struct mx_form_match *match, struct mx_text_point
 
 /* Numbers and amounts (forms_amount.c). */
 void mx_form_number_say(const struct mx_form_match *match, struct mx_text_points *out); /* {n}; 007 digit by digit */
-void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points *out);  /* {n}, {currency}, {n2}, {i} */
+/* {n}, {currency}, {n2}, {i}; then what the row has as `spoken`. */
+void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points *out);
 bool mx_form_is_unit(const struct mx_form_match *match);  /* {unit} is not the beginning of something else */
+bool mx_form_is_ratio(const struct mx_form_match *match); /* {unit}/{unit2} is no unit of its own: "km/h" */
+bool mx_form_is_dated(const struct mx_form_match *match); /* after a word of the list "dated": "am", "el", "le" */
 bool mx_form_is_range(const struct mx_form_match *match); /* {n}-{n2} is no difference and no part of a date */
 unsigned mx_form_power(const struct mx_form_match *match, bool *minus); /* the exponent of ⁻{power}{power2}{power3} */
 unsigned mx_form_year_value(const struct mx_form_match *match); /* {year}, or {yy} within a century around now */

@@ -80,6 +80,23 @@ bool mx_form_is_unit(const struct mx_form_match *match)
     return true;
 }
 
+bool mx_form_is_ratio(const struct mx_form_match *match)
+{
+    char both[MX_FORM_WORD];
+    const char *const unit = mx_form_capture(match, "unit")->item->written, *const unit2 =
+                                                                                mx_form_capture(match, "unit2")
+                                                                                    ->item->written;
+    (void)snprintf(both, sizeof both, "%.24s/%.*s", unit, (int)strcspn(unit2, "."), unit2);
+    return mx_form_item_find(match->forms, "unit", both) == NULL;
+}
+
+bool mx_form_is_dated(const struct mx_form_match *match)
+{
+    char before[MX_FORM_WORD];
+    mx_form_word_before(match, 0, before);
+    return before[0] != 0 && mx_form_item_find(match->forms, "dated", before) != NULL;
+}
+
 unsigned mx_form_power(const struct mx_form_match *match, bool *minus)
 {
     unsigned exponent = 0;
@@ -97,7 +114,7 @@ unsigned mx_form_power(const struct mx_form_match *match, bool *minus)
 static void amount_say(const struct mx_form_match *match, const struct mx_form_item *currency, const char *digits,
                        struct mx_text_points *out)
 {
-    char whole[MX_FORM_DIGITS + 4], small[8];
+    char whole[MX_FORM_DIGITS + 4], small[16];
     const size_t length = strcspn(digits, ".");
     const char *const fraction = digits[length] == '.' ? digits + length + 1 : "";
     size_t decimals = strlen(fraction);
@@ -138,6 +155,7 @@ void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points 
         if (i == 1) mx_form_put(out, match->forms->to);
         amount_say(match, currency->item, full, out);
     }
+    if (match->row->spoken != NULL) mx_form_spoken(match, match->row->spoken, out);
     if (mx_form_capture(match, "unit") == NULL) return;
     const struct mx_form_item *const per = mx_form_item_find(match->forms, "net", "per");
     mx_form_put(out, per != NULL ? per->spoken : "/");

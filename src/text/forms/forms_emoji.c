@@ -35,7 +35,7 @@ static const struct emoji emoji[] = {
     {0x26bd,
      {"soccer ball", "Fußball", "balón de fútbol", "ballon de football", "pallone da calcio", "футбольный мяч"}},
     {0x2705, {"check mark", "Häkchen", "marca de verificación", "coche", "segno di spunta", "галочка"}},
-    {0x2708, {"airplane", "Flugzeug", "avión", "avion", "aeroplano", "самолет"}},
+    {0x2708, {"airplane", "Flugzeug", "avión", "avion", "aeroplano", "самолёт"}},
     {0x2714, {"check mark", "Häkchen", "marca de verificación", "coche", "segno di spunta", "галочка"}},
     {0x2728, {"sparkles", "Glitzer", "chispas", "étincelles", "scintille", "сверкание"}},
     {0x274c, {"cross mark", "Kreuzzeichen", "marca de cruz", "croix", "croce", "крестик"}},
@@ -59,7 +59,7 @@ static const struct emoji emoji[] = {
      {"birthday cake", "Geburtstagskuchen", "tarta de cumpleaños", "gâteau d'anniversaire", "torta di compleanno",
       "торт"}},
     {0x1f384,
-     {"Christmas tree", "Weihnachtsbaum", "árbol de Navidad", "sapin de Noël", "albero di Natale", "новогодняя елка"}},
+     {"Christmas tree", "Weihnachtsbaum", "árbol de Navidad", "sapin de Noël", "albero di Natale", "новогодняя ёлка"}},
     {0x1f389, {"party popper", "Konfettibombe", "cañón de confeti", "cotillons", "spara coriandoli", "хлопушка"}},
     {0x1f3b5, {"musical note", "Musiknote", "nota musical", "note de musique", "nota musicale", "нота"}},
     {0x1f3c6, {"trophy", "Pokal", "trofeo", "trophée", "coppa", "кубок"}},
@@ -82,7 +82,7 @@ static const struct emoji emoji[] = {
     {0x1f494, {"broken heart", "gebrochenes Herz", "corazón roto", "cœur brisé", "cuore infranto", "разбитое сердце"}},
     {0x1f495, {"two hearts", "zwei Herzen", "dos corazones", "deux cœurs", "due cuori", "два сердца"}},
     {0x1f499, {"blue heart", "blaues Herz", "corazón azul", "cœur bleu", "cuore azzurro", "синее сердце"}},
-    {0x1f49a, {"green heart", "grünes Herz", "corazón verde", "cœur vert", "cuore verde", "зеленое сердце"}},
+    {0x1f49a, {"green heart", "grünes Herz", "corazón verde", "cœur vert", "cuore verde", "зелёное сердце"}},
     {0x1f4a1, {"light bulb", "Glühbirne", "bombilla", "ampoule", "lampadina", "лампочка"}},
     {0x1f4a9, {"pile of poo", "Kothaufen", "caca con ojos", "tas de crotte", "cacca", "какашка"}},
     {0x1f4aa, {"flexed biceps", "angespannter Bizeps", "bíceps flexionado", "biceps contracté", "bicipite", "бицепс"}},
@@ -102,7 +102,7 @@ static const struct emoji emoji[] = {
       "сияет от радости"}},
     {0x1f602,
      {"face with tears of joy", "Gesicht mit Freudentränen", "cara llorando de risa", "visage riant aux larmes",
-      "faccina con lacrime di gioia", "смеется до слез"}},
+      "faccina con lacrime di gioia", "смеётся до слёз"}},
     {0x1f603,
      {"grinning face with big eyes", "grinsendes Gesicht", "cara sonriendo", "visage souriant",
       "faccina con un gran sorriso", "широко улыбается"}},
@@ -111,7 +111,7 @@ static const struct emoji emoji[] = {
       "faccina con occhi sorridenti", "широко улыбается"}},
     {0x1f605,
      {"grinning face with sweat", "grinsendes Gesicht mit Schweißtropfen", "cara sonriendo con sudor",
-      "visage souriant avec une goutte de sueur", "faccina sudata", "смеется в поту"}},
+      "visage souriant avec une goutte de sueur", "faccina sudata", "смеётся в поту"}},
     {0x1f606,
      {"laughing face", "lachendes Gesicht", "cara riendo", "visage rieur aux yeux plissés", "faccina che ride",
       "хохочет"}},
@@ -126,7 +126,7 @@ static const struct emoji emoji[] = {
       "visage souriant aux yeux en forme de cœur", "faccina con sguardo innamorato", "влюбленный взгляд"}},
     {0x1f60e,
      {"smiling face with sunglasses", "Gesicht mit Sonnenbrille", "cara sonriendo con gafas de sol",
-      "visage avec lunettes de soleil", "faccina con occhiali da sole", "в темных очках"}},
+      "visage avec lunettes de soleil", "faccina con occhiali da sole", "в тёмных очках"}},
     {0x1f614,
      {"pensive face", "nachdenkliches Gesicht", "cara pensativa", "visage pensif", "faccina pensierosa",
       "задумчивость"}},
@@ -212,9 +212,12 @@ void mx_form_emoji_say(const struct mx_form_match *match, struct mx_text_points 
     char name[MX_ICU_WORDS];
     const uint32_t point = mx_form_point(match, match->begin);
     const struct emoji *const found = emoji_find(point);
+    size_t before = out->count;
+    while (before > 0 && out->data[before - 1] == ' ') before--;
+    if (before > 0 && mx_text_is_letter(out->data[before - 1])) mx_form_mark(out, ',');
     if (found != NULL)
         mx_form_put(out, found->names[match->forms->emoji]);
     else if (mx_icu_point_name(point, name))
         mx_form_put(out, name);
-    mx_form_mark(out, ',');
+    if (match->end < match->count) mx_form_mark(out, ',');
 }

@@ -35,7 +35,8 @@ static const char *called(const struct mx_form_match *match, const char *list, c
 
 static const char *sign_called(const struct mx_form_match *match, uint32_t point)
 {
-    return point < 0x80 && point > ' ' ? called(match, "net", (const char[]){(char)point, 0}) : NULL;
+    return point < 0x80 && point > ' ' && !is_ascii_alnum(point) ? called(match, "net", (const char[]){(char)point, 0})
+                                                                 : NULL;
 }
 
 /* Letters from `at` to `end` as a word, or one by one. */
@@ -112,6 +113,17 @@ static size_t phone_end(const struct mx_form_match *match, size_t *digits, size_
     return open ? match->begin : end;
 }
 
+/* "Tel. 12 34 56", "mi número es 612 345 678" */
+static bool after_phone_word(const struct mx_form_match *match)
+{
+    char word[MX_FORM_WORD];
+    for (size_t nth = 0; nth < 2; nth++) {
+        mx_form_word_before(match, nth, word);
+        if (word[0] != 0 && mx_form_item_find(match->forms, "phoneword", word) != NULL) return true;
+    }
+    return false;
+}
+
 size_t mx_form_phone_take(const struct mx_form_match *match)
 {
     const uint32_t first = mx_form_point(match, match->begin), second = mx_form_point(match, match->begin + 1);
@@ -133,7 +145,10 @@ size_t mx_form_phone_take(const struct mx_form_match *match)
         commas |= point == ',';
     }
     if (commas || groups < 2) return 0;
-    if (hyphens && !others && shortest >= 3 && groups <= 4) return end; /* 123-456-789 */
+    if (after_phone_word(match)) return end;
+    const bool years = groups == 2 && digits == 8 && shortest == 4 && (first == '1' || first == '2') &&
+                       (match->points[end - 4] == '1' || match->points[end - 4] == '2'); /* 1990-1995 */
+    if (hyphens && !others && shortest >= 3 && groups <= 4 && !years) return end;        /* 123-456-789 */
     const bool national = first == '0' && second != '0' && digits >= 9;
     const bool russian = match->forms->phone_group == 3 && (first == '8' || first == '7') && digits == 11 && hyphens;
     const bool city = match->forms->phone_group == 3 && hyphens && !others && groups == 3 && digits == 7;
@@ -436,7 +451,11 @@ void mx_form_formula_say(const struct mx_form_match *match, struct mx_text_point
     for (size_t at = match->begin; at < match->end;) {
         const uint32_t point = match->points[at];
         if (mx_text_is_letter(point)) {
-            letters_put(match, at, at + 1, true, out);
+            const char *const element = called(match, "element", (const char[]){(char)(point | 0x20), 0});
+            if (element != NULL)
+                mx_form_put(out, element);
+            else
+                letters_put(match, at, at + 1, true, out);
             at++;
             continue;
         }

@@ -13,14 +13,15 @@
 static bool is_feminine(const char *word)
 {
     static const char *const words[] = {
-        "page",           "personne", "fois",    "heure",     "minute",  "seconde", "semaine",    "pomme",
-        "place",          "chambre",  "ville",   "rue",       "femme",   "fille",   "ligne",      "table",
-        "tonne",          "voiture",  "image",   "part",      "nuit",    "main",    "fin",        "boîte",
-        "gousse",         "tranche",  "feuille", "école",     "équipe",  "couche",  "carte",      "lettre",
-        "livre sterling", "victoire", "défaite", "classe",    "marche",  "branche", "fraise",     "carotte",
-        "tomate",         "orange",   "banane",  "bouteille", "branche", "étape",   "république", "édition"};
-    static const char *const endings[] = {"tion", "sion", "té",   "ette", "esse",  "ence", "ance", "ure",  "ie",  "ée",
-                                          "ine",  "elle", "ille", "euse", "trice", "ade",  "ude",  "ière", "aine"};
+        "page",    "personne", "fois",     "heure",   "minute", "seconde",        "semaine",  "pomme",     "place",
+        "chambre", "ville",    "rue",      "femme",   "fille",  "ligne",          "table",    "tonne",     "voiture",
+        "image",   "part",     "nuit",     "main",    "fin",    "boîte",          "gousse",   "tranche",   "feuille",
+        "école",   "équipe",   "couche",   "carte",   "lettre", "livre sterling", "victoire", "défaite",   "classe",
+        "marche",  "branche",  "fraise",   "carotte", "tomate", "orange",         "banane",   "bouteille", "branche",
+        "étape",   "tasse",    "cuillère", "porte",   "lampe",  "république",     "édition"};
+    static const char *const endings[] = {"tion",  "sion", "té",   "ette", "esse", "ence", "ance",
+                                          "ure",   "ie",   "ée",   "ine",  "elle", "ille", "euse",
+                                          "trice", "ente", "ante", "ade",  "ude",  "ière", "aine"};
     static const char *const masculine[] = {"musée",    "lycée",   "côté",    "été",       "comité",
                                             "incendie", "génie",   "silence", "magazine",  "stade",
                                             "grade",    "trophée", "domaine", "capitaine", "prestige"};
@@ -206,13 +207,20 @@ static void power_say(const struct mx_form_match *match, struct mx_text_points *
     mx_form_value_put(match, "numbering", exponent, out);
 }
 
+/* Of I, V and X, not the "L" of "Le". */
+static bool is_numeral(const struct mx_form_match *match)
+{
+    const struct mx_form_capture *const roman = mx_form_capture(match, "roman");
+    for (size_t i = 0; i < roman->length; i++)
+        if (strchr("IVX", (int)match->points[roman->at + i]) == NULL) return false;
+    return true;
+}
+
 /* After a name: Louis XIV, François Ier. */
 static bool is_reign(const struct mx_form_match *match)
 {
-    const struct mx_form_capture *const roman = mx_form_capture(match, "roman");
     size_t at = match->begin;
-    for (size_t i = 0; i < roman->length; i++)
-        if (strchr("IVX", (int)match->points[roman->at + i]) == NULL) return false;
+    if (!is_numeral(match)) return false;
     while (at > 1 && mx_text_is_letter(match->points[at - 2])) at--;
     return at + 2 < match->begin && mx_text_is_upper(match->points[at - 1]);
 }
@@ -226,15 +234,41 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
         mx_form_value_put(match, "numbering", value, out);
 }
 
+/* Not "la touche F5". */
+static bool is_prefix(const struct mx_form_match *match)
+{
+    const struct mx_form_item *const currency = match->captures[0].item;
+    return strcmp(currency->written, "F") != 0 && strcmp(currency->written, "FF") != 0;
+}
+
+/* A row's words with "de" before a vowel as "d'": "un million d'euros". */
+static void scale_say(const struct mx_form_match *match, struct mx_text_points *out)
+{
+    const size_t begin = out->count;
+    mx_form_spoken(match, match->row->spoken, out);
+    for (size_t at = begin; at + 4 < out->count; at++) {
+        const uint32_t *const p = out->data + at;
+        if (p[0] != ' ' || p[1] != 'd' || p[2] != 'e' || p[3] != ' ' || p[4] >= 0x80 ||
+            strchr("aeiouy", (int)p[4]) == NULL)
+            continue;
+        out->data[at + 2] = '\'';
+        memmove(out->data + at + 3, out->data + at + 4, (out->count - at - 4) * sizeof *out->data);
+        out->count--;
+        return;
+    }
+}
+
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     /* ---- dates and times ---- */
     MX_FORM("date", "{day}(er|ᵉʳ)?( )?{month}( {year})?", .fits = is_month, .say = date_say),
     MX_FORM("date", "{weekday}(,)? {day}(er|ᵉʳ)? {month}( {year})?", .say = date_say),
     MX_FORM("date", "{weekday} {day}(/|.){mon}((/|.)({year}|{yy}))?", .say = date_say),
     MX_FORM("date", "{day}(er)?_~_{day2}(_~_{day3})? {month}( {year})?", .say = date_say),
     MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_say),
+    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_say),
     MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_say),
     MX_FORM("date", "{month} {year}", .fits = is_month, .spoken = "{month} {year:numbering}"),
     MX_FORM("year", "{w}_{era}", .spoken = "{w:numbering} {era}"),
@@ -248,14 +282,14 @@ static const struct mx_form_row rows[] = {
     MX_FORM("range", "{hour}( )?(h|:)( )?({min})?_~_{hour2}( )?(h|:)( )?({min2})?", .say = time_say),
 
     /* ---- money ---- */
-    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_say),
+    MX_FORM("money", "({currency}|{code})_{n}", .fits = is_prefix, .say = mx_form_money_say),
     MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
-    MX_FORM("money", "({currency}|{code})_{n} {scale}", .spoken = "{n} {scale} de ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_{scale}_(de |d')?({currency}|{code})", .spoken = "{n} {scale} de ({currency:many})({code:many})"),
+    MX_FORM("money", "({currency}|{code})_{n} {scale}", .spoken = "{n} {scale} de ({currency:many})({code:many})", .say = scale_say),
+    MX_FORM("money", "{n}_{scale}_(de |d')?({currency}|{code})", .spoken = "{n} {scale} de ({currency:many})({code:many})", .say = scale_say),
     MX_FORM("money", "{n}_k({currency}|{code})", .spoken = "{n} mille ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} millions de ({currency:many})({code:many})"),
+    MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} millions de ({currency:many})({code:many})", .say = scale_say),
     MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{word}", .spoken = "{n} ({currency:n})({code:n}) par {word}"),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{word}", .spoken = "par {word}", .say = mx_form_money_say),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} à {n2} ({currency2:n2})({code:n2})"),
 
     /* ---- measures ---- */
@@ -263,9 +297,9 @@ static const struct mx_form_row rows[] = {
     MX_FORM("ordinal", "{w}°", .spoken = "{w:ordinal}", .fits = is_degree_ordinal),
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} (de )?{unit}", .spoken = "{n} {scale} de {unit:many}"),
-    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} par {unit2:one}"),
+    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} par {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} par {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}( de| d')?_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}( de | d'|_){unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} à {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} à {n2} {unit2:n2}"),
@@ -278,9 +312,11 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} à {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} à {n2}", .fits = mx_form_is_range),
+    MX_FORM("number", "24_h_/_24", .spoken = "vingt-quatre heures sur vingt-quatre"),
+    MX_FORM("number", "7_j(ours)?_/_7", .spoken = "sept jours sur sept"),
+    MX_FORM("number", "24_(h)?/7_(j)?", .spoken = "vingt-quatre heures sur sept"),
     MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("number", "24_(h)?/7_(j)?", .spoken = "vingt-quatre heures sur sept"),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} fois dix puissance moins {i:numbering}"),
     MX_FORM("math", "{n}e+{i}", .spoken = "{n:numbering} fois dix puissance {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n:numbering} moins {n2:numbering} égale {n3:numbering}"),
@@ -290,7 +326,7 @@ static const struct mx_form_row rows[] = {
     MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
     MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
     MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i:numbering} à {i2:numbering}"),
-    MX_FORM("roman", "{roman}{romanending}", .spoken = "{roman:ordinal}"),
+    MX_FORM("roman", "{roman}{romanending}", .fits = is_numeral, .spoken = "{roman:ordinal}"),
     MX_FORM("roman", "{chapter} {roman}", .spoken = "{chapter} {roman:numbering}"),
     MX_FORM("roman", "{roman}(er|ᵉʳ)?", .fits = is_reign, .say = reign_say),
     MX_FORM("sign", "/", .spoken = " ", .fits = mx_form_between_letters),
@@ -302,7 +338,6 @@ static const struct mx_form_row rows[] = {
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-2}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),

@@ -29,13 +29,13 @@ static const struct mx_form_item minors[] = {
     {"£", "penny|pence", "masculine"}, {"GBP", "penny|pence", "masculine"}, {"F", "centime|centimes", "masculine"}, {"FF", "centime|centimes", "masculine"}, {"Fr.", "centime|centimes", "masculine"}, {"CHF", "centime|centimes", "masculine"}, {"₽", "kopeck|kopecks", "masculine"}, {"₹", "paisa|paisas", "masculine"}, {0}};
 static const struct mx_form_item codes[] = {MX_FORM_CODES("feminine", "feminine", "feminine", "feminine", "masculine", "feminine"), {0}};
 static const struct mx_form_item numbered[] = {
-    {"n°", "numéro", 0}, {"nº", "numéro", 0}, {"nᵒ", "numéro", 0}, {"n°s", "numéros", 0}, {"no.", "numéro", 0}, {"#", "numéro", 0}, {"p.", "page", 0}, {"pp.", "pages", 0}, {"art.", "article", 0}, {"chap.", "chapitre", 0}, {"fig.", "figure", 0}, {"vol.", "volume", 0}, {"t.", "tome", 0}, {"al.", "alinéa", 0}, {"§", "paragraphe", 0}, {"tél.", "téléphone", 0}, {"tél. :", "téléphone", 0}, {"tél :", "téléphone", 0},
-    {"env.", "environ", 0}, {"≈", "environ", 0}, {"~", "environ", 0}, {"±", "plus ou moins", 0}, {"<", "inférieur à", 0}, {">", "supérieur à", 0}, {"≤", "au plus", 0}, {"≥", "au moins", 0}, {0}};
+    {"n°", "numéro", 0}, {"nº", "numéro", 0}, {"nᵒ", "numéro", 0}, {"n°s", "numéros", 0}, {"no.", "numéro", 0}, {"#", "numéro", 0}, {"p.", "page", 0}, {"pp.", "pages", 0}, {"art.", "article", 0}, {"chap.", "chapitre", 0}, {"fig.", "figure", 0}, {"vol.", "volume", 0}, {"t.", "tome", 0}, {"al.", "alinéa", 0}, {"§", "paragraphe", 0}, {"env.", "environ", 0}, {"≈", "environ", 0}, {"~", "environ", 0}, {"±", "plus ou moins", 0}, {"<", "inférieur à", 0}, {">", "supérieur à", 0}, {"≤", "au plus", 0}, {"≥", "au moins", 0}, {0}};
 static const struct mx_form_item units[] = {
     MX_FORM_SI_UNITS,
     {"sec", "@second", 0}, {"sec.", "@second", 0}, {"mn", "@minute", 0}, {"min.", "@minute", 0}, {"hrs", "@hour", 0}, {"j", "@day", 0}, {"Go", "gigaoctet|gigaoctets", "masculine"}, {"Mo", "mégaoctet|mégaoctets", "masculine"}, {"Ko", "kilooctet|kilooctets", "masculine"}, {"ko", "kilooctet|kilooctets", "masculine"}, {"To", "téraoctet|téraoctets", "masculine"}, {"Mo/s", "mégaoctet par seconde|mégaoctets par seconde", "masculine"}, {"Go/s", "gigaoctet par seconde|gigaoctets par seconde", "masculine"},
     {"c. à s.", "cuillère à soupe|cuillères à soupe", "feminine"}, {"c. à c.", "cuillère à café|cuillères à café", "feminine"}, {"cs", "cuillère à soupe|cuillères à soupe", "feminine"}, {"cc", "cuillère à café|cuillères à café", "feminine"}, {"c. à café", "cuillère à café|cuillères à café", "feminine"}, {"c. à soupe", "cuillère à soupe|cuillères à soupe", "feminine"}, {"hab.", "habitant|habitants", "masculine"}, {"ch", "cheval|chevaux", "masculine"}, {"dB", "décibel|décibels", "masculine"}, {"tr/min", "tour par minute|tours par minute", "masculine"}, {"kV", "kilovolt|kilovolts", "masculine"}, {"mV", "millivolt|millivolts", "masculine"}, {"q", "quintal|quintaux", "masculine"}, {"pers.", "personne|personnes", "feminine"}, {"%", "pour cent", "masculine"}, {"‰", "pour mille", "masculine"}, {0}};
 static const struct mx_form_item signs[] = {
+    {">=", "supérieur ou égal à", 0}, {"<=", "inférieur ou égal à", 0}, {"!=", "différent de", 0}, {"==", "égale", 0}, {"->", "flèche", 0}, {"=>", "flèche", 0},
     {"%", "pour cent", 0}, {"‰", "pour mille", 0}, {"&", "et", 0}, {"+", "plus", 0}, {"=", "égale", 0}, {"<", "inférieur à", 0}, {">", "supérieur à", 0}, {"×", "fois", 0}, {"÷", "divisé par", 0}, {"±", "plus ou moins", 0}, {"≈", "environ", 0}, {"≠", "différent de", 0}, {"≤", "inférieur ou égal à", 0}, {"≥", "supérieur ou égal à", 0}, {"√", "racine de", 0}, {"∞", "infini", 0}, {"π", "pi", 0}, {"°", "degrés", 0}, {"§", "paragraphe", 0},
     {"€", "euros", 0}, {"$", "dollars", 0}, {"£", "livres", 0}, {"¥", "yens", 0}, {"@", "arobase", 0}, {"©", "copyright", 0}, {"®", "marque déposée", 0}, {"™", "marque", 0}, {"→", "flèche", 0}, {"²", "au carré", 0}, {"³", "au cube", 0}, {"m²", "mètres carrés", 0}, {"α", "alpha", 0}, {"β", "bêta", 0}, {"γ", "gamma", 0}, {"δ", "delta", 0}, {"Δ", "delta", 0}, {"λ", "lambda", 0}, {"σ", "sigma", 0}, {"ω", "oméga", 0}, {"Ω", "ohms", 0}, {"∑", "somme", 0}, {"µ", "micro", 0}, {0}};
 static const struct mx_form_item titles[] = {
@@ -50,6 +50,8 @@ static const struct mx_form_item letters[] = {{"y", "i grec", 0}, {0}};
 static const struct mx_form_item networds[] = {{"www", "w w w", 0}, {"com", "com", 0}, {"jpg", "j peg", 0}, {"gmail", "g mail", 0}, {"org", "org", 0}, {0}};
 static const struct mx_form_item chapters[] = {
     {"chapitre", "chapitre", 0}, {"tome", "tome", 0}, {"volume", "volume", 0}, {"acte", "acte", 0}, {"livre", "livre", 0}, {"phase", "phase", 0}, {"type", "type", 0}, {"titre", "titre", 0}, {"annexe", "annexe", 0}, {"partie", "partie", 0}, {"classe", "classe", 0}, {"catégorie", "catégorie", 0}, {"article", "article", 0}, {"paris", "Paris", 0}, {0}};
+static const struct mx_form_item phonewords[] = {{"téléphone", "", 0}, {"tél", "", 0}, {"numéro", "", 0}, {"portable", "", 0}, {"fax", "", 0}, {"mobile", "", 0}, {0}};
+static const struct mx_form_item dated[] = {{"le", "", 0}, {"du", "", 0}, {"au", "", 0}, {"lundi", "", 0}, {"mardi", "", 0}, {"mercredi", "", 0}, {"jeudi", "", 0}, {"vendredi", "", 0}, {"samedi", "", 0}, {"dimanche", "", 0}, {0}};
 /* clang-format on */
 
 const struct mx_form_list mx_french_lists[] = {{"ending", endings},
@@ -70,5 +72,7 @@ const struct mx_form_list mx_french_lists[] = {{"ending", endings},
                                                {"letter", letters},
                                                {"netword", networds},
                                                {"chapter", chapters},
+                                               {"phoneword", phonewords},
+                                               {"dated", dated},
                                                {"power", mx_form_powers},
                                                {NULL, NULL}};

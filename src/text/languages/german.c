@@ -18,16 +18,24 @@ static const char *const feminine_nouns[] = {
     "stunde",   "woche",   "reihe",      "stelle", "seite", "frage",   "person",  "hälfte", "ausgabe",
     "folge",    "staffel", "bundesliga", "straße", "tasse", "flasche", "nacht",   "stadt",  "frau",
     "hand",     "wahl",    "zahl",       "prise",  "dose",  "zwiebel", "tomate",  "karotte"};
-static const char *const neuter_nouns[] = {"kapitel",    "jahr",  "mal",   "haus",    "semester",    "tor",
-                                           "spiel",      "lied",  "kind",  "quartal", "jahrhundert", "jahrtausend",
-                                           "lebensjahr", "buch",  "bild",  "ei",      "glas",        "stück",
-                                           "stockwerk",  "glied", "gebot", "drittel", "viertel"};
+static const char *const neuter_nouns[] = {
+    "kapitel",   "jahr",        "mal",         "haus",       "semester", "tor",      "spiel",    "lied",   "kind",
+    "quartal",   "jahrhundert", "jahrtausend", "lebensjahr", "buch",     "bild",     "ei",       "glas",   "stück",
+    "stockwerk", "glied",       "gebot",       "drittel",    "viertel",  "auto",     "fahrrad",  "handy",  "hotel",
+    "zimmer",    "projekt",     "modul",       "problem",    "ziel",     "feld",     "ergebnis", "gesetz", "land",
+    "dorf",      "wort",        "thema",       "treffen",    "konzert",  "festival", "album",    "video",  "foto",
+    "brot",      "bier",        "paket",       "kilo",       "pfund"};
 
 static char gender_of(const char *word)
 {
     static const char *const endings[] = {"ung", "heit", "keit", "schaft", "ion", "tät", "ik", "ur", "ine", "enz"};
     if (MX_FORM_LISTED(feminine_nouns, word)) return 'f';
+    static const char *const other[] = {"name",    "junge",   "kunde", "kollege", "käse",      "buchstabe",
+                                        "gedanke", "sommer",  "ende",  "auge",    "interesse", "gebäude",
+                                        "gemüse",  "gewinne", "löwe",  "experte"};
     if (MX_FORM_LISTED(neuter_nouns, word) || mx_form_ends_in(word, "chen")) return 'n';
+    if (MX_FORM_LISTED(other, word)) return 'm';
+    if (strlen(word) > 3 && mx_form_ends_in(word, "e")) return 'f';
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (strlen(word) > 5 && mx_form_ends_in(word, endings[i])) return 'f';
     return 'm';
@@ -52,16 +60,28 @@ static const char *ordinal_ending(const struct mx_form_match *match)
     return gender == 'n' ? "s" : "r";
 }
 
+/* "ein" in the case that a preposition asks for: "nach einer Stunde", "mit einem Teelöffel", "für einen Euro". */
+static const char *one_ending(const struct mx_form_match *match, char gender)
+{
+    static const char *const dative[] = {"nach", "mit", "von", "aus", "bei", "seit", "zu", "vor", "ab", "in", "unter"};
+    static const char *const accusative[] = {"für", "um", "ohne", "durch", "gegen", "über", "auf", "je", "pro"};
+    char before[MX_FORM_WORD];
+    mx_form_word_before(match, 0, before);
+    if (MX_FORM_LISTED(dative, before)) return gender == 'f' ? "r" : "m";
+    if (MX_FORM_LISTED(accusative, before) && gender == 'm') return "n";
+    return gender == 'f' ? "feminine" : "masculine";
+}
+
 static void agree(const struct mx_form_match *match, const struct mx_form_capture *number, bool ordinal,
                   const char *gender, char out[MX_ICU_WORDS])
 {
     char after[MX_FORM_WORD];
     (void)snprintf(out, MX_ICU_WORDS, "%s", ordinal ? ordinal_ending(match) : gender);
+    if (!ordinal && gender[0] != 0) (void)snprintf(out, MX_ICU_WORDS, "%s", one_ending(match, gender[0]));
     if (ordinal || gender[0] != 0 || number == NULL || number->at + number->length != match->end) return;
     mx_form_word_after(match, 0, after);
     const bool noun = mx_text_is_upper(mx_form_point(match, match->end + 1));
-    if (noun && after[0] != 0)
-        (void)snprintf(out, MX_ICU_WORDS, "%s", gender_of(after) == 'f' ? "feminine" : "masculine");
+    if (noun && after[0] != 0) (void)snprintf(out, MX_ICU_WORDS, "%s", one_ending(match, gender_of(after)));
 }
 
 /* A fraction has no gender: "eins Komma fünf Liter". */
@@ -161,10 +181,16 @@ static bool is_year(const struct mx_form_match *match)
                                           "anno",   "um",     "ende",   "anfang",   "mitte"};
     char before[MX_FORM_WORD];
     const unsigned year = mx_form_value_of(match, "year");
-    const uint32_t next = mx_form_point(match, match->end + 1);
+    static const char *const counted[] = {"euro", "mark",    "dollar", "stück", "meter",
+                                          "kilo", "prozent", "mann",   "leute", "kilometer"};
+    char after[MX_FORM_WORD];
     mx_form_word_before(match, 0, before);
+    mx_form_word_after(match, 0, after);
     if (year < 1100 || year > 1999) return false;
-    return MX_FORM_LISTED(openers, before) || !mx_text_is_upper(next);
+    const bool noun = mx_text_is_upper(mx_form_point(match, match->end + 1));
+    const bool plural = mx_form_ends_in(after, "n") || mx_form_ends_in(after, "er") || mx_form_ends_in(after, "e") ||
+                        mx_form_ends_in(after, "s") || MX_FORM_LISTED(counted, after);
+    return MX_FORM_LISTED(openers, before) || !noun || (year >= 1900 && !plural);
 }
 
 static bool is_decade(const struct mx_form_match *match)
@@ -262,9 +288,38 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
     mx_form_value_put(match, genitive ? "ordinal-n" : "ordinal", (unsigned)mx_form_capture(match, "roman")->value, out);
 }
 
+/* "Goethestr. 17" */
+static size_t street_take(const struct mx_form_match *match)
+{
+    size_t at = match->begin;
+    while (at < match->begin + MX_FORM_WORD && mx_text_is_letter(mx_form_point(match, at))) at++;
+    if (at < match->begin + 5 || mx_form_point(match, at) != '.') return 0;
+    const bool street = match->points[at - 3] == 's' && match->points[at - 2] == 't' && match->points[at - 1] == 'r';
+    return street ? at + 1 : 0;
+}
+
+static void street_say(const struct mx_form_match *match, struct mx_text_points *out)
+{
+    mx_form_put(out, "");
+    for (size_t at = match->begin; at + 1 < match->end; at++) mx_text_points_push(out, match->points[at]);
+    append(out, "a");
+    mx_text_points_push(out, 0xdf);
+    append(out, "e");
+}
+
+/* "am Sa. um 20 Uhr" */
+static bool is_weekday(const struct mx_form_match *match)
+{
+    static const char *const openers[] = {"am", "jeden", "bis", "ab", "vom", "zum", "nächsten", "kommenden", "letzten"};
+    char before[MX_FORM_WORD];
+    mx_form_word_before(match, 0, before);
+    return MX_FORM_LISTED(openers, before);
+}
+
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     /* ---- dates and times ---- */
     MX_FORM("date", "{day}._{month}(_({year}|{yy}))?", .say = date_say),
     MX_FORM("date", "{day}.{mon}.(_({year}|{yy}))?", .fits = is_day_in_month, .say = date_say),
@@ -300,7 +355,7 @@ static const struct mx_form_row rows[] = {
     MX_FORM("money", "{n}_{scale}_({currency}|{code})", .spoken = "{n} {scale} ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{unit}", .say = mx_form_money_say),
     MX_FORM("money", "({currency}|{code})_{n}_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{word}", .spoken = "{n} ({currency:n})({code:n}) pro {word}"),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{word}", .spoken = "pro {word}", .say = mx_form_money_say),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} bis {n2} ({currency2:n2})({code:n2})"),
     MX_FORM("range", "{n}_~_{n2}_{scale}_({currency}|{code})", .spoken = "{n} bis {n2} {scale:many} ({currency:many})({code:many})"),
 
@@ -309,7 +364,7 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{n}-{unit}-", .spoken = "{n} {unit:one} "),
     MX_FORM("measure", "{n}_{scale}_{unit}", .spoken = "{n} {scale} {unit:many}"),
     MX_FORM("measure", "{scale}_{unit}", .spoken = "{scale:many} {unit:many}"),
-    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} pro {unit2:one}"),
+    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} pro {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n} pro {unit:one}"),
     MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
@@ -329,9 +384,9 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "{i:1-2}.", .fits = is_entry, .say = entry_say),
     MX_FORM("ordinal", "{w}{ending}", .say = ordinal_say),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} bis {n2}", .fits = mx_form_is_range),
+    MX_FORM("number", "24/7", .spoken = "vierundzwanzig sieben"),
     MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("number", "24/7", .spoken = "vierundzwanzig sieben"),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} mal zehn hoch minus {i:numbering}"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n:numbering} mal zehn hoch {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n} minus {n2} gleich {n3}"),
@@ -352,13 +407,14 @@ static const struct mx_form_row rows[] = {
     MX_FORM("sign", "{sign}", .spoken = "{sign}"),
     MX_FORM("title", "{title}", .spoken = "{title}"),
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
-    MX_FORM("abbreviation", "<str.", .spoken = "straße"),
+    MX_FORM("abbreviation", NULL, .take = street_take, .say = street_say),
+    MX_FORM("weekday", "{dayname}", .spoken = "{dayname}", .fits = is_weekday),
 
     /* ---- names made of digits ---- */
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-4}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|version ){i:1-4}(.{i2:1-4})?", .say = mx_form_dotted_say),
+    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
     MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
     MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
     MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),
@@ -378,6 +434,7 @@ const struct mx_forms mx_forms_german = {.emoji = MX_EMOJI_GERMAN,
                                          .cardinal = "numbering",
                                          .to = "bis",
                                          .doubtful = doubtful,
+                                         .capitals = true,
                                          .dialed = true,
                                          .spells = true,
                                          .lists = mx_german_lists,

@@ -45,8 +45,7 @@ static const struct mx_form_item codes[] = {MX_FORM_CODES("neuter", "feminine", 
 static const struct mx_form_item numbered[] = {
     {"nr.", "Nummer", 0}, {"nr", "Nummer", 0}, {"#", "Nummer", 0}, {"S.", "Seite", 0}, {"kap.", "Kapitel", 0}, {"§", "Paragraf", 0},
     {"§§", "Paragrafen", 0}, {"abb.", "Abbildung", 0}, {"tab.", "Tabelle", 0}, {"bd.", "Band", 0}, {"art.", "Artikel", 0},
-    {"abs.", "Absatz", 0}, {"hausnr.", "Hausnummer", 0}, {"zi.", "Zimmer", 0}, {"Z.", "Zeile", 0}, {"Tel.:", "Telefon", 0},
-    {"Tel.", "Telefon", 0}, {"vol.", "Volumen", 0}, {"ver.", "Version", 0}, {"≈", "ungefähr", 0}, {"~", "ungefähr", 0}, {"±", "plus minus", 0}, {"ø", "Durchschnitt", 0},
+    {"abs.", "Absatz", 0}, {"hausnr.", "Hausnummer", 0}, {"zi.", "Zimmer", 0}, {"Z.", "Zeile", 0}, {"vol.", "Volumen", 0}, {"ver.", "Version", 0}, {"≈", "ungefähr", 0}, {"~", "ungefähr", 0}, {"±", "plus minus", 0}, {"ø", "Durchschnitt", 0},
     {"<", "kleiner als", 0}, {">", "größer als", 0}, {"≤", "höchstens", 0}, {"≥", "mindestens", 0}, {0}};
 static const struct mx_form_item units[] = {
     MX_FORM_SI_UNITS,
@@ -60,12 +59,13 @@ static const struct mx_form_item units[] = {
     {"%", "Prozent", "neuter"}, {"‰", "Promille", "neuter"}, {"%-ig", "prozentig", 0}, {"Mo.", "Monat|Monate", "masculine"},
     {"Wo.", "Woche|Wochen", "feminine"}, {0}};
 static const struct mx_form_item signs[] = {
+    {">=", "größer gleich", 0}, {"<=", "kleiner gleich", 0}, {"!=", "ungleich", 0}, {"==", "gleich", 0}, {"->", "Pfeil", 0}, {"=>", "Pfeil", 0},
     {"%", "Prozent", 0}, {"‰", "Promille", 0}, {"&", "und", 0}, {"+", "plus", 0}, {"=", "gleich", 0}, {"<", "kleiner als", 0},
     {">", "größer als", 0}, {"×", "mal", 0}, {"÷", "geteilt durch", 0}, {"±", "plus minus", 0}, {"≈", "ungefähr", 0},
     {"≠", "ungleich", 0}, {"≤", "kleiner gleich", 0}, {"≥", "größer gleich", 0}, {"√", "Wurzel aus", 0}, {"∞", "unendlich", 0},
     {"π", "Pi", 0}, {"°", "Grad", 0}, {"§", "Paragraf", 0}, {"§§", "Paragrafen", 0}, {"€", "Euro", 0}, {"$", "Dollar", 0},
     {"£", "Pfund", 0}, {"¥", "Yen", 0}, {"@", "at", 0}, {"©", "Copyright", 0}, {"®", "eingetragene Marke", 0}, {"™", "Marke", 0},
-    {"→", "Pfeil", 0}, {"²", "hoch zwei", 0}, {"³", "hoch drei", 0}, {"m²", "Quadratmeter", 0}, {"µ", "Mikro", 0},
+    {"→", "Pfeil", 0}, {"Ø", "Durchmesser", 0}, {"²", "hoch zwei", 0}, {"³", "hoch drei", 0}, {"m²", "Quadratmeter", 0}, {"µ", "Mikro", 0},
     {"∑", "Summe", 0}, {"∂", "partiell", 0}, {"∈", "Element von", 0}, {"∀", "für alle", 0}, {"α", "Alpha", 0}, {"β", "Beta", 0},
     {"γ", "Gamma", 0}, {"δ", "Delta", 0}, {"λ", "Lambda", 0}, {"σ", "Sigma", 0}, {"ω", "Omega", 0}, {"Δ", "Delta", 0}, {"Ω", "Ohm", 0}, {0}};
 /* Before what they belong to: their full stop never ends a sentence. */
@@ -104,6 +104,8 @@ static const struct mx_form_item networds[] = {{"jpg", "Jot Peg", 0}, {"gmail", 
 static const struct mx_form_item chapters[] = {
     {"Kapitel", "Kapitel", 0}, {"Teil", "Teil", 0}, {"Band", "Band", 0}, {"Akt", "Akt", 0}, {"Klasse", "Klasse", 0}, {"Artikel", "Artikel", 0},
     {"Stufe", "Stufe", 0}, {"Typ", "Typ", 0}, {"Phase", "Phase", 0}, {"Weltkrieg", "Weltkrieg", 0}, {"Hartz", "Hartz", 0}, {0}};
+static const struct mx_form_item phonewords[] = {{"telefon", "", 0}, {"handy", "", 0}, {"fax", "", 0}, {"mobil", "", 0}, {"telefonnummer", "", 0}, {"handynummer", "", 0}, {0}};
+static const struct mx_form_item dated[] = {{"am", "", 0}, {"vom", "", 0}, {"bis", "", 0}, {"zum", "", 0}, {"ab", "", 0}, {"den", "", 0}, {"dem", "", 0}, {0}};
 /* clang-format on */
 
 const struct mx_form_list mx_german_lists[] = {{"ending", endings},
@@ -123,5 +125,7 @@ const struct mx_form_list mx_german_lists[] = {{"ending", endings},
                                                {"net", net},
                                                {"netword", networds},
                                                {"chapter", chapters},
+                                               {"phoneword", phonewords},
+                                               {"dated", dated},
                                                {"power", mx_form_powers},
                                                {NULL, NULL}};

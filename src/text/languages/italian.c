@@ -53,13 +53,35 @@ static void agree(const struct mx_form_match *match, const struct mx_form_captur
         (void)snprintf(out, MX_ICU_WORDS, "%s", feminine ? "feminine" : "masculine");
 }
 
+/* uno studente, un'ora (in which the apostrophe is not heard) */
+static bool one_words(const struct mx_form_match *match, const char *rules, char out[MX_ICU_WORDS])
+{
+    static const char *const hard[] = {"z",  "gn", "ps", "pn", "x",  "y",  "sb", "sc", "sd", "sf",
+                                       "sg", "sl", "sm", "sn", "sp", "sq", "sr", "st", "sv"};
+    const struct mx_form_capture *const unit = mx_form_capture(match, "unit");
+    char next[MX_FORM_WORD];
+    const bool feminine = mx_form_ends_in(rules, "feminine");
+    if (!feminine && !mx_form_ends_in(rules, "masculine")) return false;
+    mx_form_word_after(match, 0, next);
+    if (unit != NULL)
+        (void)snprintf(next, sizeof next, "%s",
+                       !strcmp(unit->item->spoken, "@hour") || !strcmp(unit->item->spoken, "@ounce") ? "o" : "b");
+    (void)snprintf(out, MX_ICU_WORDS, "%s",
+                   feminine ? (strchr("aeiou", next[0]) != NULL && next[0] != 0 ? "un" : "una") : "un");
+    for (size_t i = 0; !feminine && i < sizeof hard / sizeof *hard; i++)
+        if (!strncmp(next, hard[i], strlen(hard[i]))) (void)snprintf(out, MX_ICU_WORDS, "uno");
+    return true;
+}
+
 static bool number(const struct mx_form_match *match, const char *rules, const char *digits, char out[MX_ICU_WORDS])
 {
     const size_t whole = strcspn(digits, ".");
     char part[MX_ICU_WORDS], words[MX_ICU_WORDS];
     if (strncmp(rules, "cardinal", 8) != 0 && strcmp(rules, "numbering") != 0) return false;
-    if (digits[whole] == 0) /* ventuno euro, but un euro */
-        return strcmp(digits, "1") != 0 && mx_icu_number(match->id, "numbering", digits, out);
+    if (digits[whole] == 0) { /* ventuno euro, but un euro */
+        if (strcmp(digits, "1") != 0) return mx_icu_number(match->id, "numbering", digits, out);
+        return one_words(match, rules, out);
+    }
     if (whole + 1 >= sizeof part) return false;
     (void)snprintf(part, sizeof part, "%.*s", (int)whole, whole > 0 ? digits : "0");
     if (!mx_icu_number(match->id, "numbering", part, words)) return false;
@@ -177,6 +199,12 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
     if (unit != NULL) mx_form_item_gender(match, unit->item, gender);
     const bool feminine = gender[0] == 'f';
     if (mixed) mx_form_spoken(match, unit != NULL && half ? "{w} {unit:w} e" : "{w:numbering} e", out);
+    char after[MX_FORM_WORD];
+    mx_form_word_after(match, 0, after);
+    if (half && !mixed && unit == NULL && strlen(after) > 2 && !is_function_word(after)) { /* mezzo cucchiaino */
+        mx_form_put(out, is_feminine(after) ? "mezza" : "mezzo");
+        return;
+    }
     if (half && (mixed || unit != NULL)) { /* un'ora e mezza, mezzo litro */
         mx_form_put(out, feminine ? "mezza" : "mezzo");
         if (!mixed) mx_form_spoken(match, " {unit:one}", out);
@@ -264,17 +292,21 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
 /* '800 and '90: centuries and decades. */
 static void apostrophe_say(const struct mx_form_match *match, struct mx_text_points *out)
 {
+    if (match->begin > 0 && mx_text_is_letter(match->points[match->begin - 1]))
+        mx_text_points_push(out, '\''); /* nell'800 */
     mx_form_value_put(match, "numbering", mx_form_value_of(match, "i"), out);
 }
 
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     /* ---- dates and times ---- */
     MX_FORM("date", "{day}(°|º)?( )?{month}( {year})?", .fits = is_month, .say = date_say),
     MX_FORM("date", "{weekday}(,)? {day}(°|º)? {month}( {year})?", .say = date_say),
     MX_FORM("date", "{day}_~_{day2} {month}( {year})?", .say = date_say),
     MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_say),
+    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_say),
     MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_say),
     MX_FORM("date", "{month} {year}", .fits = is_month, .spoken = "{month} {year:numbering}"),
     MX_FORM("year", "{w}_{era}", .spoken = "{w:numbering} {era}"),
@@ -290,18 +322,19 @@ static const struct mx_form_row rows[] = {
     MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
     MX_FORM("money", "({currency}|{code})_{n} {scale}", .spoken = "{n} {scale} di ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_(di )?({currency}|{code})", .spoken = "{n} {scale} di ({currency:many})({code:many})"),
+    MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} milioni di ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_mila_({currency}|{code})", .spoken = "{n:numbering}mila ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_({currency}|{code})_(/|al)_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "{n} ({currency:n})({code:n}) a {word}"),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "a {word}", .say = mx_form_money_say),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n:numbering} {n2} ({currency2:n2})({code:n2})"),
 
     /* ---- measures ---- */
     MX_FORM("ordinal", "{w}{ending}", .fits = is_ordinal, .say = ordinal_say),
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} (di )?{unit}", .spoken = "{n} {scale} di {unit:many}"),
-    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} per {unit2:one}"),
+    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} per {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} per {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}( di)?_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}( di |_){unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} {n2} {unit2:n2}"),
@@ -315,9 +348,9 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} {n2}", .fits = mx_form_is_range),
+    MX_FORM("number", "24/7", .spoken = "ventiquattro su sette"),
     MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("number", "24/7", .spoken = "ventiquattro su sette"),
     MX_FORM("number", "24_(h|ore)_su_24", .spoken = "ventiquattro ore su ventiquattro"),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} per dieci alla meno {i:numbering}"),
     MX_FORM("math", "{n}e+{i}", .spoken = "{n:numbering} per dieci alla {i:numbering}"),
@@ -341,10 +374,10 @@ static const struct mx_form_row rows[] = {
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|versione )?{i:1-4}.{i2:1-2}.{i3:1-2}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|versione ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_say),
+    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
     MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
     MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
     MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),

@@ -23,7 +23,7 @@ static const struct mx_form_item minors[] = {
     {"CHF", "centesimo|centesimi", "masculine"}, {"Fr.", "centesimo|centesimi", "masculine"}, {"₽", "copeco|copechi", "masculine"}, {0}};
 static const struct mx_form_item codes[] = {MX_FORM_CODES("feminine", "feminine", "feminine", "feminine", "masculine", "feminine"), {0}};
 static const struct mx_form_item numbered[] = {
-    {"n.", "numero", 0}, {"n°", "numero", 0}, {"nº", "numero", 0}, {"nn.", "numeri", 0}, {"num.", "numero", 0}, {"nr.", "numero", 0}, {"#", "numero", 0}, {"p.", "pagina", 0}, {"pp.", "pagine", 0}, {"pag.", "pagina", 0}, {"pagg.", "pagine", 0}, {"art.", "articolo", 0}, {"artt.", "articoli", 0}, {"cap.", "capitolo", 0}, {"vol.", "volume", 0}, {"fig.", "figura", 0}, {"tab.", "tabella", 0}, {"co.", "comma", 0}, {"par.", "paragrafo", 0}, {"§", "paragrafo", 0}, {"tel.", "telefono", 0}, {"tel.:", "telefono", 0}, {"int.", "interno", 0},
+    {"n.", "numero", 0}, {"n°", "numero", 0}, {"nº", "numero", 0}, {"nn.", "numeri", 0}, {"num.", "numero", 0}, {"nr.", "numero", 0}, {"#", "numero", 0}, {"p.", "pagina", 0}, {"pp.", "pagine", 0}, {"pag.", "pagina", 0}, {"pagg.", "pagine", 0}, {"art.", "articolo", 0}, {"artt.", "articoli", 0}, {"cap.", "capitolo", 0}, {"vol.", "volume", 0}, {"fig.", "figura", 0}, {"tab.", "tabella", 0}, {"co.", "comma", 0}, {"par.", "paragrafo", 0}, {"§", "paragrafo", 0}, {"int.", "interno", 0},
     {"ca.", "circa", 0}, {"≈", "circa", 0}, {"~", "circa", 0}, {"±", "più o meno", 0}, {"<", "minore di", 0}, {">", "maggiore di", 0}, {"≤", "al massimo", 0}, {"≥", "almeno", 0}, {0}};
 static const struct mx_form_item units[] = {
     {"km/s", "chilometro per secondo|chilometri per secondo", "masculine"},
@@ -31,6 +31,7 @@ static const struct mx_form_item units[] = {
     {"sec", "@second", 0}, {"sec.", "@second", 0}, {"min.", "@minute", 0}, {"gg", "@day", 0}, {"gg.", "@day", 0}, {"mq", "@square-meter", 0}, {"kmq", "@square-kilometer", 0}, {"mc", "@cubic-meter", 0}, {"lt", "@liter", 0}, {"lt.", "@liter", 0}, {"gr", "@gram", 0}, {"gr.", "@gram", 0}, {"kg.", "@kilogram", 0}, {"q", "quintale|quintali", "masculine"}, {"hg", "etto|etti", "masculine"}, {"km/ora", "@kilometer-per-hour", 0},
     {"cv", "cavallo|cavalli", "masculine"}, {"ab.", "abitante|abitanti", "masculine"}, {"dB", "decibel", "masculine"}, {"giri/min", "giro al minuto|giri al minuto", "masculine"}, {"kV", "kilovolt", "masculine"}, {"mV", "millivolt", "masculine"}, {"cucch.", "cucchiaio|cucchiai", "masculine"}, {"pz", "pezzo|pezzi", "masculine"}, {"pz.", "pezzo|pezzi", "masculine"}, {"%", "per cento", "masculine"}, {"‰", "per mille", "masculine"}, {0}};
 static const struct mx_form_item signs[] = {
+    {">=", "maggiore o uguale a", 0}, {"<=", "minore o uguale a", 0}, {"!=", "diverso da", 0}, {"==", "uguale", 0}, {"->", "freccia", 0}, {"=>", "freccia", 0},
     {"%", "per cento", 0}, {"‰", "per mille", 0}, {"&", "e", 0}, {"+", "più", 0}, {"=", "uguale", 0}, {"<", "minore di", 0}, {">", "maggiore di", 0}, {"×", "per", 0}, {"÷", "diviso", 0}, {"±", "più o meno", 0}, {"≈", "circa", 0}, {"≠", "diverso da", 0}, {"≤", "minore o uguale a", 0}, {"≥", "maggiore o uguale a", 0}, {"√", "radice di", 0}, {"∞", "infinito", 0}, {"π", "pi greco", 0}, {"°", "gradi", 0}, {"§", "paragrafo", 0},
     {"€", "euro", 0}, {"$", "dollari", 0}, {"£", "sterline", 0}, {"¥", "yen", 0}, {"@", "chiocciola", 0}, {"©", "copyright", 0}, {"®", "marchio registrato", 0}, {"™", "marchio", 0}, {"→", "freccia", 0}, {"²", "al quadrato", 0}, {"³", "al cubo", 0}, {"m²", "metri quadrati", 0}, {"α", "alfa", 0}, {"β", "beta", 0}, {"γ", "gamma", 0}, {"δ", "delta", 0}, {"Δ", "delta", 0}, {"λ", "lambda", 0}, {"σ", "sigma", 0}, {"ω", "omega", 0}, {"Ω", "ohm", 0}, {"∑", "somma", 0}, {"µ", "micro", 0}, {0}};
 static const struct mx_form_item titles[] = {
@@ -43,6 +44,8 @@ static const struct mx_form_item net[] = {
 static const struct mx_form_item networds[] = {{"www", "w w w", 0}, {"com", "com", 0}, {"jpg", "gei peg", 0}, {"gmail", "gi mail", 0}, {"org", "org", 0}, {0}};
 static const struct mx_form_item chapters[] = {
     {"capitolo", "capitolo", 0}, {"tomo", "tomo", 0}, {"volume", "volume", 0}, {"atto", "atto", 0}, {"libro", "libro", 0}, {"fase", "fase", 0}, {"tipo", "tipo", 0}, {"titolo", "titolo", 0}, {"parte", "parte", 0}, {"classe", "classe", 0}, {"categoria", "categoria", 0}, {"articolo", "articolo", 0}, {0}};
+static const struct mx_form_item phonewords[] = {{"telefono", "", 0}, {"tel", "", 0}, {"numero", "", 0}, {"cellulare", "", 0}, {"fax", "", 0}, {"whatsapp", "", 0}, {0}};
+static const struct mx_form_item dated[] = {{"il", "", 0}, {"del", "", 0}, {"al", "", 0}, {"dal", "", 0}, {"lunedì", "", 0}, {"martedì", "", 0}, {"mercoledì", "", 0}, {"giovedì", "", 0}, {"venerdì", "", 0}, {"sabato", "", 0}, {"domenica", "", 0}, {0}};
 /* clang-format on */
 
 const struct mx_form_list mx_italian_lists[] = {{"ending", endings},
@@ -61,5 +64,7 @@ const struct mx_form_list mx_italian_lists[] = {{"ending", endings},
                                                 {"net", net},
                                                 {"netword", networds},
                                                 {"chapter", chapters},
+                                                {"phoneword", phonewords},
+                                                {"dated", dated},
                                                 {"power", mx_form_powers},
                                                 {NULL, NULL}};

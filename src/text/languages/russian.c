@@ -95,6 +95,8 @@ static void years_say(const struct mx_form_match *match, struct mx_text_points *
     const char *agreement = years->item->spoken;
     const bool is_short = agreement[0] == '?';
     if (is_short) agreement = short_agreement(match, agreement[1] == '?');
+    if (!strcmp(agreement, "masculine-locative") && !strcmp(mx_russian_case(match), "dative")) /* к 2021 году */
+        agreement = "masculine-dative";
     (void)snprintf(single, sizeof single, "%s", agreement);
     if (!strncmp(agreement, "plural", 6)) /* each of several years is one */
         (void)snprintf(single, sizeof single, "masculine%s", agreement + 6);
@@ -111,6 +113,27 @@ static void years_say(const struct mx_form_match *match, struct mx_text_points *
             if (i == 0 && out->count > 0 && out->data[out->count - 1] != ' ') mx_text_points_push(out, ' ');
             mx_text_points_push(out, match->points[years->at + i]);
         }
+}
+
+/* с 1941 по 1945 год */
+static void span_say(const struct mx_form_match *match, struct mx_text_points *out)
+{
+    const struct mx_form_capture *const second = mx_form_capture(match, "year2");
+    const bool until = match->points[second->at - 2] == 0x43e && match->points[second->at - 3] == 0x434; /* до */
+    mx_form_put(out, "с");
+    year_put(match, "masculine-genitive", out);
+    mx_form_put(out, until ? "до" : "по");
+    ordinal_put(match, until ? "masculine-genitive" : "masculine", mx_form_value(match, second), out);
+    if (mx_form_capture(match, "years") != NULL) mx_form_put(out, until ? "года" : "год");
+}
+
+/* 24.12, both with two digits, and no version. */
+static bool is_short_date(const struct mx_form_match *match)
+{
+    static const char *const others[] = {"версия", "версии", "версию", "python", "глава", "пункт", "раздел"};
+    char before[MX_FORM_WORD];
+    mx_form_word_before(match, 0, before);
+    return match->end - match->begin == 5 && !MX_FORM_LISTED(others, before);
 }
 
 /* A year alone is its heading: "1937". */
@@ -199,9 +222,20 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
         mx_form_put(out, mx_form_value(match, whole) % 10 == 1 && mx_form_value(match, whole) % 100 != 11 ? "целая"
                                                                                                           : "целых");
     }
+    char after[MX_FORM_WORD], rules[MX_FORM_WORD];
+    const bool unit = mx_form_capture(match, "unit") != NULL;
+    mx_form_word_after(match, 0, after);
+    if (whole == NULL && above == 1 && below == 2 && (unit || after[0] != 0)) {
+        mx_form_put(out, "пол");
+        if (unit) mx_form_spoken(match, "{unit:few}", out);
+        return;
+    }
+    const char *const wanted = mx_russian_case(match);
     (void)snprintf(digits, sizeof digits, "%u", above);
-    mx_form_value_put(match, "cardinal-feminine", above, out);
-    ordinal_put(match, mx_icu_plural(match->id, digits) == MX_ICU_ONE ? "feminine" : "plural-genitive", below, out);
+    (void)snprintf(rules, sizeof rules, "cardinal-feminine%s%s", wanted[0] != 0 ? "-" : "", wanted);
+    mx_form_value_put(match, rules, above, out);
+    (void)snprintf(rules, sizeof rules, "feminine%s%s", wanted[0] != 0 ? "-" : "", wanted);
+    ordinal_put(match, mx_icu_plural(match->id, digits) == MX_ICU_ONE ? rules : "plural-genitive", below, out);
     if (mx_form_capture(match, "unit") != NULL) mx_form_spoken(match, "{unit:few}", out); /* две трети литра */
 }
 
@@ -242,6 +276,14 @@ static bool is_before_capital(const struct mx_form_match *match)
            mx_text_is_upper(mx_form_point(match, match->end + 1));
 }
 
+/* "город Казань", but "в городе Казань", "население города Казань" */
+static void city_say(const struct mx_form_match *match, struct mx_text_points *out)
+{
+    char before[MX_FORM_WORD];
+    mx_form_word_before(match, 0, before);
+    mx_form_spoken(match, before[0] == 0 ? "{city:one}" : !strcmp(before, "в") ? "{city:many}" : "{city:few}", out);
+}
+
 /* After a name: Пётр I, Екатерины II. */
 static bool is_reign(const struct mx_form_match *match)
 {
@@ -275,6 +317,7 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     /* ---- dates and times ---- */
     MX_FORM("date", "{day}(-|_){month}((-|_){year}(_{years})?)?", .fits = is_day, .say = date_say),
     MX_FORM("date", "{day}(-|_){month}(-|_){year}(_{years})?", .say = date_say),
@@ -284,6 +327,9 @@ static const struct mx_form_row rows[] = {
     MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_say),
     MX_FORM("year", "{year}(_{years})", .say = years_say),
     MX_FORM("year", "{year}_~_{year2}(_{years})", .say = years_say),
+    MX_FORM("year", "с {year} (по|до) {year2}(_{years})?", .say = span_say),
+    MX_FORM("date", "{day} числа", .spoken = "{day:ordinal-neuter-genitive} числа"),
+    MX_FORM("date", "{day}.{mon}", .fits = is_short_date, .say = date_say),
     MX_FORM("year", "{year}", .fits = is_heading, .say = heading_say),
     MX_FORM("year", "{w}_{era}", .spoken = "{w} {era}"),
     MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_say),
@@ -297,13 +343,13 @@ static const struct mx_form_row rows[] = {
     MX_FORM("money", "({currency}|{code})_{n}_{scale}", .spoken = "{n} {scale} ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_({currency}|{code})", .spoken = "{n} {scale} ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_({currency}|{code})_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "{n} ({currency:n})({code:n}) за {word}"),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "за {word}", .say = mx_form_money_say),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} - {n2} ({currency2:n2})({code:n2})"),
 
     /* ---- measures ---- */
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} {unit}", .spoken = "{n} {scale} {unit:many}"),
-    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} на {unit2:one}"),
+    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} на {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n} на {unit:one}"),
     MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
@@ -320,9 +366,9 @@ static const struct mx_form_row rows[] = {
     MX_FORM("ordinal", "{w}-{ending}", .say = ordinal_say),
     MX_FORM("number", "{n}-{word}", .spoken = "{n} {word}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n} - {n2}", .fits = mx_form_is_range),
+    MX_FORM("number", "24/7", .spoken = "двадцать четыре на семь"),
     MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("number", "24/7", .spoken = "двадцать четыре на семь"),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n} на десять в минус {i:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n} на десять в {i:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n} минус {n2} равно {n3}"),
@@ -331,7 +377,7 @@ static const struct mx_form_row rows[] = {
     MX_FORM("math", "{n}_^_{w}", .spoken = "{n} в {w:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
     MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
-    MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i}:{i2}"),
+    MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i} - {i2}"),
     MX_FORM("roman", "{roman}(_~_{roman2})? {century}", .say = century_say),
     MX_FORM("roman", "{chapter} {roman}", .spoken = "{chapter} {roman:numbering}"),
     MX_FORM("roman", "{roman}", .fits = is_reign, .say = reign_say),
@@ -341,12 +387,11 @@ static const struct mx_form_row rows[] = {
     MX_FORM("sign", "#", .spoken = "решетка"),
     MX_FORM("sign", "{sign}", .spoken = "{sign}"),
     MX_FORM("title", "{title}", .spoken = "{title}"),
-    MX_FORM("title", "{city}", .spoken = "{city}", .fits = is_before_capital),
+    MX_FORM("title", "{city}", .fits = is_before_capital, .say = city_say),
     MX_FORM("word", "{yo}", .spoken = "{yo}"),
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|версия )?{i:1-4}.{i2:1-4}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|версия )?{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),

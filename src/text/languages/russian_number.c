@@ -10,10 +10,27 @@
 #include "base/string.h"
 #include "text/languages/russian.h"
 
+#define SENTENCE_MOST 200 /* points that are looked at for the first word of a sentence */
+
 enum gender { MASCULINE, FEMININE, NEUTER, PLURAL };
 enum grammatical_case { NOMINATIVE, GENITIVE, DATIVE, ACCUSATIVE, ABLATIVE, LOCATIVE, CASES };
 
 static const char *const case_names[CASES] = {"", "genitive", "dative", "accusative", "ablative", "locative"};
+
+/* "Возьмите … 1 луковицу": the sentence begins with an imperative. */
+static bool after_imperative(const struct mx_form_match *match)
+{
+    size_t at = match->begin, begin = at, letters = 0;
+    while (at > 0 && match->begin - at < SENTENCE_MOST && match->points[at - 1] != '!' &&
+           match->points[at - 1] != '?' && match->points[at - 1] != ':')
+        at--;
+    while (at < match->begin && !mx_text_is_letter(match->points[at])) at++;
+    for (begin = at; at < match->begin && mx_text_is_letter(match->points[at]); at++) letters++;
+    if (letters < 4 || match->points[at - 1] != 0x435 || match->points[at - 2] != 0x442) return false; /* те */
+    const uint32_t before = match->points[at - 3];
+    return mx_text_is_upper(match->points[begin]) &&
+           (before == 0x438 || before == 0x439 || before == 0x44c); /* и, й, ь */
+}
 
 const char *mx_russian_case(const struct mx_form_match *match)
 {
@@ -22,16 +39,20 @@ const char *mx_russian_case(const struct mx_form_match *match)
         "меньше", "свыше", "после",  "против", "среди",  "с",      "со",      "порядка", "в течение", "течение",
         "выше",   "ниже",  "старше", "младше", "дольше", "длиной", "высотой", "из-за",   "кроме"};
     static const char *const dative[] = {"к", "ко", "благодаря", "равен", "равна", "равно", "равняется"};
-    static const char *const ablative[] = {"между", "над", "перед", "под", "вместе с"};
+    static const char *const ablative[] = {"между",     "над",        "перед",      "под",
+                                           "ограничен", "ограничена", "ограничено", "ограничены"};
     static const char *const locative[] = {"о", "об", "при"};
     static const char *const accusative[] = {"через", "за", "на", "в", "во", "про", "по", "спустя", "ждать", "минус"};
-    char before[MX_FORM_WORD];
+    char before[MX_FORM_WORD], after[MX_FORM_WORD];
     mx_form_word_before(match, 0, before);
+    mx_form_word_after(match, 0, after);
+    if (mx_form_ends_in(after, "ах") || mx_form_ends_in(after, "ях")) return case_names[LOCATIVE];
+    if (mx_form_ends_in(after, "ами") || mx_form_ends_in(after, "ями")) return case_names[ABLATIVE];
     if (MX_FORM_LISTED(genitive, before)) return case_names[GENITIVE];
     if (MX_FORM_LISTED(dative, before)) return case_names[DATIVE];
     if (MX_FORM_LISTED(ablative, before)) return case_names[ABLATIVE];
     if (MX_FORM_LISTED(locative, before)) return case_names[LOCATIVE];
-    return MX_FORM_LISTED(accusative, before) ? case_names[ACCUSATIVE] : "";
+    return MX_FORM_LISTED(accusative, before) || after_imperative(match) ? case_names[ACCUSATIVE] : "";
 }
 
 static bool ends_in_any(const char *word, const char *const *endings, size_t count)
@@ -44,13 +65,13 @@ static bool ends_in_any(const char *word, const char *const *endings, size_t cou
 /* The gender that the form of the next word tells: "1 книга", "2 книги", "1 окно". */
 static const char *gender_after(const struct mx_form_match *match, unsigned value)
 {
-    static const char *const one_feminine[] = {"а", "я"}, *const one_neuter[] = {"о", "е"};
+    static const char *const one_feminine[] = {"а", "я", "у", "ю"}, *const one_neuter[] = {"о", "е"};
     static const char *const two_feminine[] = {"ы", "и"};
     char after[MX_FORM_WORD];
     const unsigned last = value % 100 >= 11 && value % 100 <= 14 ? 0 : value % 10;
     mx_form_word_after(match, 0, after);
     if (strlen(after) < 6) return "masculine"; /* two letters */
-    if (last == 1 && ends_in_any(after, one_feminine, 2)) return "feminine";
+    if (last == 1 && ends_in_any(after, one_feminine, 4)) return "feminine";
     if (last == 1 && ends_in_any(after, one_neuter, 2)) return "neuter";
     return last == 2 && ends_in_any(after, two_feminine, 2) ? "feminine" : "masculine";
 }
@@ -84,6 +105,28 @@ static void with_ending(const char *word, const char *hard, const char *soft, ch
     (void)snprintf(out, MX_ICU_WORDS, "%.400s%s", stem, is_soft ? soft : hard);
 }
 
+/* Of several words: "чайную ложку"; of "градус Цельсия" only the first one changes. */
+static bool phrase_decline(const char *const words[3], enum grammatical_case wanted, bool one, char out[MX_ICU_WORDS])
+{
+    static const char *const many[CASES] = {"", "", "ам", "", "ами", "ах"};
+    const size_t first = strcspn(words[0], " ");
+    char noun[MX_ICU_WORDS];
+    (void)snprintf(noun, sizeof noun, "%.*s", (int)first, words[0]);
+    const bool adjective = mx_form_ends_in(noun, "ый") || mx_form_ends_in(noun, "ая") || mx_form_ends_in(noun, "ое");
+    if (wanted == GENITIVE && (!one || !adjective)) {
+        (void)snprintf(out, MX_ICU_WORDS, "%s", one ? words[1] : words[2]);
+        return true;
+    }
+    if (wanted == ACCUSATIVE && one && mx_form_ends_in(noun, "ая") && mx_form_ends_in(words[0], "а")) {
+        (void)snprintf(out, MX_ICU_WORDS, "%.*sую%.*sу", (int)(first - strlen("ая")), noun,
+                       (int)(strlen(words[0]) - first - strlen("а")), words[0] + first);
+        return true;
+    }
+    if (adjective || one || many[wanted][0] == 0) return false;
+    (void)snprintf(out, MX_ICU_WORDS, "%.200s%s%.200s", noun, many[wanted], words[0] + first);
+    return true;
+}
+
 bool mx_russian_decline(const struct mx_form_match *match, const char *digits, const char *const words[3],
                         char out[MX_ICU_WORDS])
 {
@@ -96,9 +139,8 @@ bool mx_russian_decline(const struct mx_form_match *match, const char *digits, c
     while (strcmp(case_names[wanted], name) != 0) wanted++;
     const bool feminine = mx_form_ends_in(words[0], "а") || mx_form_ends_in(words[0], "я");
     const bool one = mx_icu_plural(match->id, digits) == MX_ICU_ONE && strchr(digits, '.') == NULL;
-    if (wanted == NOMINATIVE || strchr(digits, '.') != NULL || strchr(words[0], ' ') != NULL ||
-        mx_form_ends_in(words[0], "о"))
-        return false;
+    if (wanted == NOMINATIVE || strchr(digits, '.') != NULL || mx_form_ends_in(words[0], "о")) return false;
+    if (strchr(words[0], ' ') != NULL) return phrase_decline(words, (enum grammatical_case)wanted, one, out);
     if (wanted == GENITIVE)
         (void)snprintf(out, MX_ICU_WORDS, "%s", one ? words[1] : words[2]);
     else if (wanted == ACCUSATIVE && one && feminine)

@@ -283,6 +283,12 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
         return;
     }
     if (mixed) mx_form_spoken(match, unit != NULL ? "{w} y" : "{w:numbering} y", out);
+    char after[MX_FORM_WORD];
+    mx_form_word_after(match, 0, after);
+    if (half && !mixed && unit == NULL && strlen(after) > 2 && !is_function_word(after)) { /* media cucharadita */
+        mx_form_put(out, is_feminine(after) ? "media" : "medio");
+        return;
+    }
     if (half && (mixed || unit != NULL)) {
         mx_form_put(out, halved);
         mx_form_spoken(match, "( {unit:one})", out);
@@ -318,7 +324,7 @@ static void power_say(const struct mx_form_match *match, struct mx_text_points *
         mx_form_put(out, exponent == 2 ? "al cuadrado" : "al cubo");
         return;
     }
-    mx_form_put(out, minus ? "a la menos" : "a la");
+    mx_form_put(out, minus ? "elevado a menos" : "elevado a");
     mx_form_value_put(match, "numbering", exponent, out);
 }
 
@@ -360,6 +366,7 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     /* ---- dates and times ---- */
     MX_FORM("date", "{day}( de )?( )?{month}( (de(l)? )?{year})?", .fits = is_month, .say = date_say),
     MX_FORM("date", "{day}(-|/){month}(-|/){year}", .say = date_say),
@@ -367,6 +374,7 @@ static const struct mx_form_row rows[] = {
     MX_FORM("date", "{weekday}(,)? {day} de {month}( (de(l)? )?{year})?", .say = date_say),
     MX_FORM("date", "{day}_~_{day2} (de )?{month}( (de(l)? )?{year})?", .say = date_say),
     MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_say),
+    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_say),
     MX_FORM("date", "{year}(/|.|-){mon}(/|.|-){day}", .say = date_say),
     MX_FORM("year", "{w}_{era}", .spoken = "{w:numbering} {era}"),
     MX_FORM("range", "{year}~{year2}", .spoken = "{year:numbering} a {year2:numbering}"),
@@ -387,10 +395,11 @@ static const struct mx_form_row rows[] = {
     MX_FORM("money", "({currency}|{code})_{n}_{scale}", .spoken = "{n} {scale} de ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_(de )?({currency}|{code})", .spoken = "{n} {scale} de ({currency:many})({code:many})"),
     MX_FORM("money", "({currency}|{code})_{n}_mil", .spoken = "{n} mil ({currency:many})({code:many})"),
+    MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} millones de ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_mil_({currency}|{code})", .spoken = "{n} mil ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_({currency}|{code})_/_{unit}", .say = mx_form_money_say),
     MX_FORM("money", "({currency}|{code})_{n}_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "{n} ({currency:n})({code:n}) por {word}"),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "por {word}", .say = mx_form_money_say),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} a {n2} ({currency2:n2})({code:n2})"),
     MX_FORM("range", "{currency}_{n}_~_({currency2})?_{n2}", .spoken = "{n} a {n2} {currency:n2}"),
 
@@ -399,7 +408,7 @@ static const struct mx_form_row rows[] = {
     MX_FORM("ordinal", "{w}°", .spoken = "{w:ordinal}", .fits = is_degree_ordinal),
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} (de )?{unit}", .spoken = "{n} {scale} de {unit:many}"),
-    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} por {unit2:one}"),
+    MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} por {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} por {unit:one}"),
     MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
@@ -417,11 +426,11 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} a {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} a {n2}", .fits = mx_form_is_range),
+    MX_FORM("number", "24/7", .spoken = "veinticuatro siete"),
     MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
     MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("number", "24/7", .spoken = "veinticuatro siete"),
-    MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} por diez a la menos {i:numbering}"),
-    MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n:numbering} por diez a la {i:numbering}"),
+    MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} por diez elevado a menos {i:numbering}"),
+    MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n:numbering} por diez elevado a {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n:numbering} menos {n2:numbering} igual a {n3:numbering}"),
     MX_FORM("math", "{n}_(x|×|*|·)_{n2}", .spoken = "{n:numbering} por {n2:numbering}"),
     MX_FORM("math", "{n}_/_{n2}_=_{n3}", .spoken = "{n:numbering} entre {n2:numbering} igual a {n3:numbering}"),
@@ -441,11 +450,11 @@ static const struct mx_form_row rows[] = {
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
     MX_FORM("telephone", "{i:1}-{i2:3}-{serial}", .fits = mx_form_is_dial, .say = mx_form_phone_say),
     MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|versión )?{i:1-4}.{i2:1-2}.{i3:1-2}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
     MX_FORM("version", "(v|versión ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_say),
+    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
     MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
     MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
     MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),

@@ -54,7 +54,7 @@ static const struct mx_form_item codes[] = {
 static const struct mx_form_item numbered[] = {
     {"n.º", "número", 0}, {"n.°", "número", 0}, {"nº", "número", 0}, {"n°", "número", 0}, {"núm.", "número", 0}, {"núms.", "números", 0}, {"nro.", "número", 0}, {"#", "número", 0},
     {"pág.", "página", 0}, {"págs.", "páginas", 0}, {"p.", "página", 0}, {"pp.", "páginas", 0}, {"art.", "artículo", 0}, {"arts.", "artículos", 0}, {"cap.", "capítulo", 0},
-    {"vol.", "volumen", 0}, {"fig.", "figura", 0}, {"ed.", "edición", 0}, {"tel.", "teléfono", 0}, {"tel.:", "teléfono", 0}, {"tfno.", "teléfono", 0}, {"§", "sección", 0}, {"km", "kilómetro", 0},
+    {"vol.", "volumen", 0}, {"fig.", "figura", 0}, {"ed.", "edición", 0}, {"§", "sección", 0}, {"km", "kilómetro", 0},
     {"aprox.", "aproximadamente", 0}, {"≈", "aproximadamente", 0}, {"~", "aproximadamente", 0}, {"±", "más menos", 0}, {"<", "menor que", 0}, {">", "mayor que", 0}, {"≤", "menor o igual que", 0}, {"≥", "mayor o igual que", 0}, {0}};
 #define CELSIUS(written) {written, "grado centígrado|grados centígrados", "masculine"}
 static const struct mx_form_item units[] = {
@@ -66,6 +66,7 @@ static const struct mx_form_item units[] = {
     {"uds.", "unidad|unidades", "feminine"}, {"ud.", "unidad|unidades", "feminine"}, {"hab.", "habitante|habitantes", "masculine"}, {"cv", "caballo|caballos", "masculine"}, {"dB", "decibelio|decibelios", "masculine"}, {"rpm", "revolución por minuto|revoluciones por minuto", "feminine"},
     {"pulg.", "@inch", 0}, {"d", "@day", 0}, {"mV", "milivoltio|milivoltios", "masculine"}, {"kV", "kilovoltio|kilovoltios", "masculine"}, {0}};
 static const struct mx_form_item signs[] = {
+    {">=", "mayor o igual que", 0}, {"<=", "menor o igual que", 0}, {"!=", "distinto de", 0}, {"==", "igual a", 0}, {"->", "flecha", 0}, {"=>", "flecha", 0},
     {"%", "por ciento", 0}, {"‰", "por mil", 0}, {"&", "y", 0}, {"+", "más", 0}, {"=", "igual a", 0}, {"<", "menor que", 0}, {">", "mayor que", 0}, {"×", "por", 0}, {"÷", "entre", 0}, {"±", "más menos", 0},
     {"≈", "aproximadamente", 0}, {"≠", "distinto de", 0}, {"≤", "menor o igual que", 0}, {"≥", "mayor o igual que", 0}, {"√", "raíz de", 0}, {"∞", "infinito", 0}, {"π", "pi", 0}, {"°", "grados", 0}, {"§", "sección", 0},
     {"€", "euros", 0}, {"$", "dólares", 0}, {"£", "libras", 0}, {"¥", "yenes", 0}, {"@", "arroba", 0}, {"©", "copyright", 0}, {"®", "marca registrada", 0}, {"™", "marca", 0}, {"→", "flecha", 0}, {"²", "al cuadrado", 0}, {"³", "al cubo", 0},
@@ -86,6 +87,8 @@ static const struct mx_form_item letters[] = {{"y", "i griega", 0}, {0}};
 static const struct mx_form_item networds[] = {{"www", "w w w", 0}, {"com", "com", 0}, {"jpg", "jota pe ge", 0}, {"org", "org", 0}, {0}};
 static const struct mx_form_item chapters[] = {
     {"siglo", "siglo", 0}, {"siglos", "siglos", 0}, {"s.", "siglo", 0}, {"año", "año", 0}, {"capítulo", "capítulo", 0}, {"tomo", "tomo", 0}, {"volumen", "volumen", 0}, {"acto", "acto", 0}, {"fase", "fase", 0}, {"tipo", "tipo", 0}, {"título", "título", 0}, {"libro", "libro", 0}, {"anexo", "anexo", 0}, {"clase", "clase", 0}, {0}};
+static const struct mx_form_item phonewords[] = {{"teléfono", "", 0}, {"tel", "", 0}, {"número", "", 0}, {"móvil", "", 0}, {"fax", "", 0}, {"whatsapp", "", 0}, {"celular", "", 0}, {0}};
+static const struct mx_form_item dated[] = {{"el", "", 0}, {"del", "", 0}, {"al", "", 0}, {"día", "", 0}, {"desde", "", 0}, {"hasta", "", 0}, {0}};
 /* clang-format on */
 
 const struct mx_form_list mx_spanish_lists[] = {{"ending", endings},
@@ -106,5 +109,7 @@ const struct mx_form_list mx_spanish_lists[] = {{"ending", endings},
                                                 {"letter", letters},
                                                 {"netword", networds},
                                                 {"chapter", chapters},
+                                                {"phoneword", phonewords},
+                                                {"dated", dated},
                                                 {"power", mx_form_powers},
                                                 {NULL, NULL}};
