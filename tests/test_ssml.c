@@ -285,7 +285,7 @@ static void says_as(void **state)
         {MX_LANGUAGE_FA, "ordinal", NULL, "۱۲", "دوازدهم"},
         {MX_LANGUAGE_FA, "date", "dmy", "۱۲/۷/۰۳", "دوازدهمِ مهرِ هزار و چهارصد و سه"},
         {MX_LANGUAGE_FA, "telephone", NULL, "۰۲۱-۸۸", "صفر دو یک, هشت هشت"},
-        {MX_LANGUAGE_DE, "characters", NULL, "aB5", "a B 5"},
+        {MX_LANGUAGE_DE, "characters", NULL, "aB5", "a B fünf"},
         {MX_LANGUAGE_DE, "ordinal", NULL, "5", NULL},
         {MX_LANGUAGE_DE, "date", "dmy", "5.3.1999", NULL},
     };
