@@ -12,10 +12,10 @@ tones tones 12
 printf '# ours\n[en]\ntone = bell\n' >bell.txt
 printf '[en]\ntone = horn\n' >horn.txt
 printf '[en]\ntone = /tˈoʊn/\n' >sounds.txt
-printf '[en]\n\ntone = ☺\n' >broken.txt
+printf '[en]\n\ntone = ⌘\n' >broken.txt
 
 # ---- refusals ----
-refused 2 "broken.txt:3:8: '☺' (U+263A) cannot be read in English" 'letters' check tones --tokens chars --lexicon broken.txt
+refused 2 "broken.txt:3:8: '⌘' (U+2318) cannot be read in English" 'letters' check tones --tokens chars --lexicon broken.txt
 refused 2 'broken.txt:3:8' 'letters' prepare tones --tokens chars --output x.pack --lexicon broken.txt
 refused 2 'broken.txt:3:8' 'letters' train --train-data tones --output x "${small[@]}" --steps 1 --lexicon broken.txt
 refused 1 'sounds.txt:2:8: sounds are given for a voice that reads characters' 'letters' \
