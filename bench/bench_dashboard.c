@@ -182,7 +182,7 @@ static double middle_mean(double *values, int count)
     return sum / (count - 2 * cut);
 }
 
-/* Of the thread or process behind a folder of /proc, so far: CPU time, or time that it was ready and had no core. 0: it
+/* Of the thread or process of a folder of /proc, so far: CPU time, or time that it was ready and had no core. 0: it
  * is not there. */
 static double cpu_seconds(const char *folder, bool waiting)
 {

@@ -156,7 +156,7 @@ function(mx_add_double)
                               MX_DOUBLE_FOLDER="${CMAKE_BINARY_DIR}")
 endfunction()
 
-# The double of the service behind the HTTP server, and a client. These are objects, no archive: a program that links them
+# The double of the service for the HTTP server, and a client. These are objects, no archive: a program that links them
 # has them in place of the service of the library.
 function(mx_add_http_double)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/http/*.c)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # What train, prepare and check of the program given as $1 do with corpora that are hostile, damaged, too long, or
-# changed behind their back: it is refused or left out, named and counted, and nothing that was learned is lost.
+# changed by others: it is refused or left out, named and counted, and nothing that was learned is lost.
 # Tokens are characters, so that libespeak-ng is not needed.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"

@@ -44,7 +44,7 @@ mkdir full
 touch full/file
 refused 2 'is not empty' 'new folder' corpus cut long.wav --text long.txt --voice run --output full
 check "a folder that has files keeps them" test "$(ls full)" = file
-# words that cannot be there: their times are behind the end of the sound
+# words that cannot be there: their times are after the end of the sound
 printf '1\n01:00:05,000 --> 01:00:08,000\nThe tone number one.\n\n2\n01:01:05,000 --> 01:01:08,000\nThe tone.\n' >late.srt
 refused 2 'the text does not fit the sound' 'language' corpus cut long.wav --text late.srt --voice run --output out
 check "a text that does not fit makes nothing" test ! -e out

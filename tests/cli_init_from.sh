@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # train --init-from, with the program given as $1: from a voice file the run has the vocabulary and the languages of the
-# base, and what the corpus has besides is added behind them, named and counted, for a folder and for a packed corpus, with
+# base, and what only the corpus has is appended, named and counted, for a folder and for a packed corpus, with
 # adapters too; it goes on bit for bit. Adapters on a voice that cannot listen are refused.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"

@@ -37,7 +37,7 @@ speak() {
     status=$(curl -s -o "$name.wav" -w '%{http_code}' "http://127.0.0.1:$http/v1/audio/speech" -H 'Content-Type: application/json' \
         -d "{\"input\": \"$text\", \"response_format\": \"wav\"$more}" "$@")
 }
-# The samples of a WAV file, behind its header of 44 bytes.
+# The samples of a WAV file, after its header of 44 bytes.
 samples() { tail -c +45 "$1"; }
 
 done_with synth --checkpoint run --text "$text" --output wanted.wav

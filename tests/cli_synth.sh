@@ -90,7 +90,7 @@ printf 'before' >append.wav
 check "what stands in a file stays, and the header follows it" cmp append.wav <(printf 'before' && cat pipe.wav)
 printf 'before' >behind.wav
 (cat >/dev/null && "$program" synth --checkpoint run --output - <text.txt 2>stderr) <>behind.wav >&0
-check "behind something else, the header is corrected" cmp behind.wav <(printf 'before' && cat one.wav)
+check "after something else, the header is corrected" cmp behind.wav <(printf 'before' && cat one.wav)
 for player in 'ffmpeg -loglevel error -f wav -i pipe: -f s16le pipe:' 'sox -V1 -t wav - -t s16 -'; do
     command -v "${player%% *}" >/dev/null || continue
     $player <pipe.wav >decoded 2>stderr

@@ -32,7 +32,7 @@ check "no temporary file is left" test -z "$(find . -name '*.tmp*')"
 done_with vocode "$recording" --output one.wav
 check "a WAV file" test "$(head -c 4 one.wav)" = RIFF
 check "tells rounds, projections and the real-time factor" grep -q '48 rounds and 4 projections; real-time factor [0-9.]*$' stderr
-# Both have 16 bits behind a header of 44 bytes, the recording 16,000 samples a second. Less than 256 samples are cut.
+# Both have 16 bits after a header of 44 bytes, the recording 16,000 samples a second. Less than 256 samples are cut.
 check "as long as the recording" perl -e 'my $lost = ((-s $ARGV[0]) - 44) / 16000 * 22050 - ((-s $ARGV[1]) - 44);
     exit !($lost >= -4 && $lost < 516)' "$recording" one.wav
 done_with vocode "$recording" --vocoder griffin-lim --rounds 48 --projections 4 --seed 0 --output two.wav

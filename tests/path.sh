@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # The table "The path of a recording" in CONTRIBUTING.md: each function that it names is defined in the room of its row and
-# reached from the program's main, and one behind an arrow is reached from the one before the arrow. A function or table
+# reached from the program's main, and one after an arrow is reached from the one before the arrow. A function or table
 # reaches what its text names.
 #
 # Before the real table it checks one with a breach of each kind.

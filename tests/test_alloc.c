@@ -279,7 +279,7 @@ static void test_arena_reset_keeps_chunks(void **state)
     mx_arena_reset(&arena);
     memset(mx_arena_alloc(&arena, 2000, 1), 1, 2000);
     memset(mx_arena_alloc(&arena, 900, 1), 2, 900);
-    assert_int_equal(mx_alloc_count(), before); /* the large chunks were found behind small ones */
+    assert_int_equal(mx_alloc_count(), before); /* the large chunks were found after small ones */
     mx_arena_release(&arena);
 }
 

@@ -315,7 +315,7 @@ static void test_answers(void **state)
     const struct mx_log_options options = {.level = MX_LOG_INFO, .stream = log, .no_color = true};
     mx_log_configure(&options);
     assert_int_equal(load(root, "train:\n  fused: true\n  depth: 0x3\n  big: 7\npaths:\n  fused: True\n"), 0);
-    assert_true(root->train.big == 7); /* what stands behind such a name is read, too */
+    assert_true(root->train.big == 7); /* what follows such a name is read, too */
     assert_int_equal(load(root, "paths:\n  engine: \"native\"\n"), 0);
     assert_int_equal(mx_config_set(&schema, root, "paths.engine=native"), 0);
     assert_int_equal(mx_config_set(&schema, root, "train.depth=3.0"), 0);

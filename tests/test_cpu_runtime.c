@@ -407,7 +407,7 @@ static void test_subnormals(void **state)
     rig_close(&rig);
 }
 
-/* Work that fails while more is queued behind it: the rest is skipped, events complete, other streams go on. */
+/* Work that fails while more is queued after it: the rest is skipped, events complete, other streams go on. */
 static void test_skipped(void **state)
 {
     (void)state;

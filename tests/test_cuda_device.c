@@ -378,7 +378,7 @@ static void test_events(void **state)
     assert_false(mx_event_done(event));
     assert_int_equal(mx_event_check(event), 0);
     assert_true(mx_event_time_ns(event) == 0);
-    /* A record on an idle stream stands behind the one before it. */
+    /* A record on an idle stream follows the one before it. */
     assert_int_equal(mx_event_record(event, other), 0);
     assert_false(mx_event_done(event));
     assert_int_equal(mx_event_sync(event), 0);
@@ -531,7 +531,7 @@ static void test_cache(void **state)
     cuda->set("capability", 121);
     assert_int_equal(compiles(cuda), 1);
     assert_int_equal(compiles(cuda), 0);
-    /* One that the compiler has left behind. */
+    /* One that the compiler no longer supports. */
     cuda->set("capability", 70);
     cuda->set("nvrtc_version", 13000);
     assert_true(cuda_open(&pair, 1) < 0);

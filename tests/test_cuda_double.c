@@ -89,7 +89,7 @@ static void test_kernel_addresses(void **state)
     OK(api->cuStreamSynchronize(rig->streams[1]));
 }
 
-/* What a kernel writes behind its memory shows when the memory is given back. */
+/* What a kernel writes after its memory is detected when the memory is released. */
 static void test_kernel_bounds(void **state)
 {
     struct cuda_rig *const rig = *state;

@@ -90,7 +90,7 @@ static void track_free(struct track *t)
     mx_free(t->frames);
 }
 
-/* Writes `count` frames of a kind, and returns the place behind them. */
+/* Writes `count` frames of a kind, and returns the place after them. */
 static int64_t put(struct track *t, int64_t at, int32_t kind, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) t->frames[at + i] = kind;
@@ -236,7 +236,7 @@ static void ends_inside(void **state)
     track_free(&t);
 }
 
-/* Words that are not allowed are not found. A path that falls behind what is allowed lives on if there is no other. */
+/* Words that are not allowed are not found. A path outside of what is allowed survives if there is no other. */
 static void allowed_words(void **state)
 {
     enum { WORDS = 80, BLOCKS = 12 };

@@ -67,7 +67,7 @@ static void test_nothing(void **state)
     assert_int_equal(broken_count(), 0);
 }
 
-/* The first word of a sentence hangs on to the sentence before: it belongs to its own, behind the pause. */
+/* The first word of a sentence hangs on to the sentence before: it belongs to its own, after the pause. */
 static void test_moved(void **state)
 {
     (void)state;

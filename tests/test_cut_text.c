@@ -97,7 +97,7 @@ static void units(void **state)
     struct mx_vocabulary *const v = letters_make();
     static const char text[] = "One two. Three, Mr. A. Four?\n\nFive";
     const struct mx_align_part parts[] = {{.end = 8}, {.begin = 9, .end = sizeof text - 1, .from = 1, .until = 2}};
-    static const enum mx_align_break behind[] = {
+    static const enum mx_align_break after[] = {
         MX_ALIGN_BREAK_WORD, MX_ALIGN_BREAK_PARAGRAPH, MX_ALIGN_BREAK_COMMA,    MX_ALIGN_BREAK_WORD,
         MX_ALIGN_BREAK_WORD, MX_ALIGN_BREAK_PARAGRAPH, MX_ALIGN_BREAK_PARAGRAPH};
     struct mx_align_text t;
@@ -108,7 +108,7 @@ static void units(void **state)
     assert_int_equal(t.word_count, 7);
     assert_int_equal(t.unit_count, 3);
     for (int32_t w = 0; w < 7; w++) {
-        assert_int_equal(t.words[w].after, behind[w]);
+        assert_int_equal(t.words[w].after, after[w]);
         assert_int_equal(t.words[w].part, w >= 2);
         const struct mx_align_unit *const u = &t.units[t.words[w].unit];
         assert_true(t.words[w].first > u->first && t.words[w].last < u->last);

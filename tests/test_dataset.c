@@ -518,7 +518,7 @@ static void test_rejected_rows(void **state)
     }
 }
 
-/* What is read is remembered: a recording that changes behind its size and time cannot be loaded any more. */
+/* What is read is remembered: a recording whose content changes under the same size and time cannot be loaded any more. */
 static void test_contents(void **state)
 {
     const struct small_place *const place = *state;
@@ -569,7 +569,7 @@ static bool prints_equal(struct mx_dataset_prints a, struct mx_dataset_prints b)
     return a.texts == b.texts && a.recordings == b.recordings && a.recipe == b.recipe;
 }
 
-/* What is behind the list has a hash, the same whatever the cache holds; each change shows where it belongs. */
+/* The data of the list has a hash, the same whatever the cache holds; each change shows where it belongs. */
 static void test_prints(void **state)
 {
     const struct small_place *const place = *state;

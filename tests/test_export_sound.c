@@ -102,7 +102,7 @@ static void noise(void **state)
         export_case_begin(&file);
         export_case_number(&file, "frames", lengths[i]);
         for (int64_t at = 0; at < HOP; at++) {
-            const int64_t stream = mx_sound_noise_stream(lengths[i] - 2); /* behind the last frame but one */
+            const int64_t stream = mx_sound_noise_stream(lengths[i] - 2); /* after the last frame but one */
             const uint32_t word = mx_rng_u32(seed, (uint64_t)stream, (uint64_t)at);
             const double uniform = ((double)(word >> 8) + 0.5) * 0x1p-23 - 1;
             row[at] = (float)((double)mx_sound_noise_gain(MX_RECIPE_DEFAULT) *

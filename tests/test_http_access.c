@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who may use the HTTP server without a token, and how much memory whole answers may take. Behind it stands
+ * Who may use the HTTP server without a token, and how much memory whole answers may take. The service is
  * http/service.c.
  */
 #include <setjmp.h>

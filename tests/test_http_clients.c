@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The HTTP server through its own door: many clients and slow ones, those who leave, and the end of the server. Behind it
- * stands http/service.c.
+ * The HTTP server through its own door: many clients, slow ones, clients that disconnect, and shutdown. The service is
+ * http/service.c.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The HTTP server through its own door: requests that are refused, lists, numbers and the page. What it says is in
- * test_http_speech.c, many and slow clients are in test_http_clients.c. Behind it stands http/service.c; with real voices
- * tests/serve_http.sh tests the same.
+ * test_http_speech.c, many and slow clients are in test_http_clients.c. The service is http/service.c; tests/serve_http.sh tests
+ * the same with real voices.
  */
 #include <setjmp.h>
 #include <stdarg.h>

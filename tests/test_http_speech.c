@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The HTTP server through its own door: what it says, and how it says that it cannot. Behind it stands http/service.c.
+ * The HTTP server through its own door: its answers, and its errors. The service is http/service.c.
  */
 #include <setjmp.h>
 #include <sndfile.h>

@@ -92,7 +92,7 @@ static void sums_check(const struct mx_meter *meter, const struct brute *brute, 
     assert_int_equal(meter->stats.stage_overlap_ns, s.stage_overlap_ns);
 }
 
-/* Random spans in random order, with sweeps at a horizon behind which nothing comes any more. */
+/* Random spans in random order, with sweeps at a horizon after which nothing follows. */
 static void test_sums(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void test_tune_workers(void **state)
                                 .load_ns = 50e6,
                                 .process_ns = 10e6,
                                 .train_ns = 20e6};
-    assert_true(mx_tune_decide(&tune, &f, why, sizeof why)); /* 50 ms of loading behind 20 ms of training: three */
+    assert_true(mx_tune_decide(&tune, &f, why, sizeof why)); /* 50 ms of loading and 20 ms of training: three */
     assert_string_equal(why, "1 → 3 load workers: process waited 31 % of the time for loading");
     assert_int_equal(tune.now.workers, 3);
     f.period_ns = 20e6;

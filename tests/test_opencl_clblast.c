@@ -148,7 +148,7 @@ static void large_products(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) product_compare(pair, &shapes[i], 1);
 }
 
-/* Each product stands behind what was submitted before it, and what is submitted after stands behind the product. */
+/* Each product follows what was submitted before it, and precedes what is submitted later. */
 static void order(void **state)
 {
     struct pair *pair = *state;

@@ -83,7 +83,7 @@ static void refuse_slices(struct fixture *fixture, const struct op_case *c, cons
         refuse_slice(fixture, c, placed, tensor, (struct mx_slice){fixture->elsewhere, 0}, "of another device");
         refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, good.offset_bytes + 2}, "unaligned");
         refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, SIZE_MAX - 3}, "far outside");
-        refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, end + 4}, "behind its buffer");
+        refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, end + 4}, "past the end of its buffer");
         if (need >= 4)
             refuse_slice(fixture, c, placed, tensor, (struct mx_slice){good.buffer, end - (need + 3) / 4 * 4 + 4},
                          "one element outside");

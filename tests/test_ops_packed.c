@@ -83,7 +83,7 @@ static void dropout_in_two_halves(void **state)
         const float *x = op_case_data(&c, "x"), *expected = op_result_output(&whole, "y")->values;
         const uint64_t index = a->index;
         for (int second = 0; second < 2; second++) {
-            /* Fewer elements of the same storages: what lies behind is not the operation's. */
+            /* Fewer elements of the same storages: what follows is not the operation's. */
             a->count = second ? count - cut : cut;
             a->index = index + (second ? (uint64_t)cut : 0);
             struct op_case piece = c;

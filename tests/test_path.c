@@ -232,7 +232,7 @@ static void never_voiced(void **state)
     for (int t = 0; t < 60; t++) logits[t * OUTPUTS + CLASSES] = 30;
     run(&track, 60, 60);
     for (int t = 0; t < 60; t++) assert_true(track.hz[t] == MX_PATH_HZ && track.gate[t] == 0);
-    /* A single voiced frame: nothing before it is near, everything behind it keeps its pitch. */
+    /* A single voiced frame: nothing before it is near, everything after it keeps its pitch. */
     logits[40 * OUTPUTS + CLASSES] = -30;
     run(&track, 60, 60);
     for (int t = 0; t < 60; t++) {

@@ -152,7 +152,7 @@ static void what_cannot_be_written_is_refused(void **state)
 
 /* ---- hostile files ---- */
 
-/* Parses a file of this header and `data_bytes` zeros behind it, from memory of exactly that size. */
+/* Parses a file of this header followed by `data_bytes` zeros, from memory of exactly that size. */
 static int parse(const char *header, size_t data_bytes)
 {
     const size_t length = strlen(header), bytes = 8 + length + data_bytes;

@@ -206,7 +206,7 @@ static void test_runs_are_bounded(void **state)
     assert_int_equal(mx_service_sentence(&(struct mx_service_sentence){0}, text, sizeof text, &pause_ms), most + 2);
 }
 
-/* Ellipses, where a text is divided before it is read, with a long rest without words behind them. */
+/* Ellipses, where a text is divided before it is read, followed by a long rest without words. */
 static void test_ellipses_cost_little(void **state)
 {
     static const char text[] = "a... b... ,,,,,,";

@@ -355,7 +355,7 @@ static int32_t speak_short(struct fixture *f, const float levels[MX_VOCODER_BURS
     return samples;
 }
 
-/* Mean square of what lies 16 samples to either side of `at` behind the centre of a frame. */
+/* Mean square of what lies 16 samples to either side of `at` after the centre of a frame. */
 static double power_at(const float *x, int at)
 {
     double sum = 0;
@@ -381,7 +381,7 @@ static void short_frames_are_attenuated(void **state)
     speak_short(f, half, f->parts);
     const double low = power_at(f->parts, -96) / power_at(f->whole, -96);
     const double high = power_at(f->parts, 32) / power_at(f->whole, 32);
-    if (!(low < 0.05 && high > 0.7)) fail_msg("%g of the power is left before the centre, %g behind it", low, high);
+    if (!(low < 0.05 && high > 0.7)) fail_msg("%g of the power is left before the centre, %g after it", low, high);
 }
 
 /* The mel of a network is not enforced unless that is asked for, and gets contrast; a vocoder gives texture to both. */

@@ -58,7 +58,7 @@ static int service_run(void *context, uint64_t *result)
 
 /* ---- the client: another program, as far as faults go ---- */
 
-/* All that the server sends until it closes the connection, with a zero byte behind it. */
+/* All that the server sends until it closes the connection, followed by a zero byte. */
 static size_t answer_get(int port, char *answer, size_t room)
 {
     static const char request[] = "POST /v1/audio/speech HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n"

@@ -366,7 +366,7 @@ static void test_vocabulary(void **state)
     assert_int_equal(mx_vocabulary_find(vocabulary, 'b'), 5);
     assert_int_equal(mx_vocabulary_find(vocabulary, 0x2c8), 6);
     assert_int_equal(mx_vocabulary_find(vocabulary, 'c'), -1);
-    /* More symbols and languages come behind; what was there keeps its number. */
+    /* More symbols and languages are appended; what was there keeps its number. */
     assert_int_equal(mx_vocabulary_add(vocabulary, (const uint32_t[]){'c', '!', 'a'}, 3), 0);
     assert_int_equal(mx_vocabulary_find(vocabulary, '!'), 7);
     assert_int_equal(mx_vocabulary_find(vocabulary, 'c'), 8);

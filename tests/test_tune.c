@@ -129,7 +129,7 @@ static void test_becomes_slow(void **state)
         assert_int_equal(run.tune.now.workers, 1);
         const uint64_t answered = run_steps(&run, &slow, 1000);
         assert_in_range(answered, at + 1, at + 20);
-        assert_int_equal(run.tune.now.workers, 9); /* 492 ms behind 75, and a quarter more */
+        assert_int_equal(run.tune.now.workers, 9); /* 492 ms over 75, and a quarter more */
         assert_string_equal(run.why, "1 → 9 load workers: reading waits for the disk, 480.0 of the 492.0 ms of a load, "
                                      "and process waited 99 % of the time for it");
         assert_true(run_steps(&run, &fast, 2000) > 0);

@@ -128,7 +128,7 @@ static void spoil_level(struct bench *b, double db)
     for (size_t i = 0; i < b->count; i++) b->work[i] *= (float)pow(10, db / 20);
 }
 
-/* A room: noise that dies away behind the direct sound, as strong as it altogether. */
+/* A room: noise that dies away after the direct sound, with the same total power. */
 static void spoil_room(struct bench *b, double seconds)
 {
     const size_t length = (size_t)(seconds * RATE * 0.8);

@@ -19,7 +19,7 @@ struct mx_backend;
 struct mx_registry;
 
 /* X(identifier, name): MX_BACKEND_<identifier>. The backends that people can ask for, in the order in which one is chosen
- * where nobody asks. A build may lack some of them. */
+ * by default. A build may lack some of them. */
 #define MX_BACKEND_LIST(X)                                                                                             \
     X(CUDA, "cuda")                                                                                                    \
     X(OPENCL, "opencl")                                                                                                \

@@ -63,7 +63,7 @@ unheard_make()
     : >"$to/metadata_eval.csv"
 }
 
-# measure NAME CORPUS SEED SOURCE…: makes the recordings, with the seeds behind this one, cuts them, and judges
+# measure NAME CORPUS SEED SOURCE…: makes the recordings, with the seeds after this one, cuts them, and judges
 measure()
 {
     local name="$1" corpus="$2" source speaker language foreign begin end number="$3" seconds=0 results=()

@@ -42,7 +42,7 @@ doubtful=(
 )
 
 # prompts_read LANGUAGE RECORDINGS SPEAKER: "NAME<tab>TEXT" of each prompt that is speech, in the order of their names; the others
-# go to left_out.tsv. A sign in brackets behind its name ("dash [-]") is only an explanation.
+# go to left_out.tsv. A sign in brackets after its name ("dash [-]") is only an explanation.
 prompts_read()
 {
     zcat "/usr/share/doc/asterisk-core-sounds-$1/core-sounds-$1.txt.gz" |

@@ -4,7 +4,7 @@
  *
  * A row is compared by its speaker embedding, from the voice's speaker encoder: with the mean of the other rows of its
  * speaker, and with the means of the other speakers. It is suspect if it is at least 3 times as far from its own speaker as
- * half of the rows are, and clearly nearer to another one (OTHER_SPEAKER); or 5 times as far, and near to nobody
+ * half of the rows are, and clearly nearer to another one (OTHER_SPEAKER); or 5 times as far, and not near to anyone
  * (OTHER_VOICE). Speakers need 8 rows of half a second or more.
  *
  * Accuracy, by `build/doctor_rates MANIFEST FOLDER` with the base voice, five times:

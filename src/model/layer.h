@@ -67,7 +67,7 @@ static inline struct mx_slice mx_pass_gradient(const struct mx_pass *pass, int64
 }
 
 /* Where an operation that always computes this gradient puts it: its place, or the first (0) or second (1) half of the
- * place for those that nobody reads. */
+ * place for those that are not read. */
 static inline struct mx_slice mx_pass_gradient_or_discard(const struct mx_pass *pass, int64_t at, int half)
 {
     const struct mx_parameters *const t = pass->table;

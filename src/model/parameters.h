@@ -19,7 +19,7 @@
  * parameters of their own, after W in the table. B begins with 0, so at first nothing is added. See model/adapter.h.
  *
  * After the gradients there is room for those that an operation always computes (of layer norms and of convolutions by
- * column) when their parameters are frozen: `discard` floats that nobody reads.
+ * column) when their parameters are frozen: `discard` floats that are never read.
  *
  * The initial value of a parameter depends only on the seed and the parameter's name, so adding a parameter or more
  * blocks elsewhere does not change it.

@@ -34,7 +34,7 @@
 #define REQUESTS      50                 /* answered in a tick */
 #define TIMEOUT_S     40                 /* of the daemon itself, should a client escape the check at each tick */
 #define ASKING_MANY   32                 /* unanswered connections above which ASKING_NS applies */
-#define ASKING_NS     MX_NS_PER_S        /* request deadline, so that nobody can occupy all slots by waiting */
+#define ASKING_NS     MX_NS_PER_S        /* request deadline, so that idle clients cannot occupy all slots */
 #define HEARTBEAT_NS                                                                                                   \
     (5 * MX_NS_PER_S) /* without events: a comment is sent, which shows whether the client is still there */
 #define FILE_BYTES_MAX ((off_t)1 << 36)

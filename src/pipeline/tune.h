@@ -36,7 +36,7 @@
 #define MX_TUNE_MARGIN    1.25 /* this many times the workers that would hide a load are started: disks vary */
 #define MX_TUNE_SPARE     2.0  /* some are stopped once there are this many times what is needed */
 
-/* It is asked after these numbers of steps; the last one settles. The first MX_TUNE_WARM steps do not count. */
+/* Called after these numbers of steps; the last one settles. The first MX_TUNE_WARM steps do not count. */
 #define MX_TUNE_WARM   1
 #define MX_TUNE_ROUNDS 4
 extern const uint64_t mx_tune_steps[MX_TUNE_ROUNDS];

@@ -362,7 +362,7 @@ void mx_job_folder_close(struct mx_job_folder *folder)
             if (path != NULL) (void)unlink(path);
             mx_free(path);
         }
-        (void)!ftruncate(folder->lock, 0); /* nobody holds it */
+        (void)!ftruncate(folder->lock, 0); /* the lock is free */
         close(folder->lock);
     }
     mx_free(folder->run);

@@ -17,7 +17,7 @@
  * of each text; connections in all and of one address (IPv6: of one /64 network); bytes of headers and body; the time for a
  * request to be complete, for a block of an answer to be taken, and for an idle connection. Whoever exceeds one is
  * answered with an error, or the connection is closed; a new connection above a limit displaces the one that has been
- * idle for longest, so that nobody can take all places by waiting. A request
+ * idle for longest, so that idle clients cannot occupy all places. A request
  * never becomes part of a path: the server opens no file.
  *
  * With a token, everything but the page itself, /health and OPTIONS needs "Authorization: Bearer TOKEN". Any address but

@@ -290,7 +290,7 @@ enum MHD_Result mx_http_stream_answer(struct mx_http_request *request, struct mx
     job_end(s);
     return result;
 out:
-    if (s != NULL && s->gone) return MHD_NO; /* nobody would read it */
+    if (s != NULL && s->gone) return MHD_NO; /* it would not be read */
     if (s != NULL) {
         s->failed = true;
         job_end(s);

@@ -9,7 +9,7 @@
  * not on the other jobs, nor on how its text was divided among the calls of mx_service_add, nor on time.
  *
  * Memory: a service owns its voices, threads and counters. A job belongs to the caller until mx_service_end; end all
- * jobs before the service is closed. A job that nobody reads holds a bounded amount of sound, and the networks work for
+ * jobs before the service is closed. A job that is not read holds a bounded amount of sound, and the networks work for
  * others meanwhile.
  * Threads: all functions may be called from any thread. Of one job, one thread may add text while another one reads.
  */

@@ -22,7 +22,7 @@
 #include "speech/voice_internal.h"
 
 #define MX_SERVICE_ITEMS     2     /* of a job, waiting for the network */
-#define MX_SERVICE_AHEAD_S   4.0   /* seconds of sound that nobody has read yet: with more a job gets no further turn */
+#define MX_SERVICE_AHEAD_S   4.0   /* seconds of unread sound: with more a job gets no further turn */
 #define MX_SERVICE_READ_MOST 16384 /* samples that one read copies, since it copies under the lock */
 
 /* The sound of a piece with the silence around it. Guarded by the lock of the service, except for the samples: those
@@ -144,7 +144,7 @@ int mx_service_retry_now(const struct mx_service *service); /* mx_service_retry_
 
 /* ---- service_turns.c; with the lock held ---- */
 
-/* Which jobs are asked. */
+/* Which jobs are considered. */
 enum mx_service_asked {
     MX_SERVICE_NEW,      /* no worker has had a piece of it */
     MX_SERVICE_RESTING,  /* no worker has one now */

@@ -271,7 +271,7 @@ int mx_service_finish(struct mx_service_job *job)
     pthread_mutex_unlock(&s->lock);
     if (first && added > 0) rc = place_acquire(job);
     if (!first || job->streaming) return rc;
-    /* The text of such a job is read by nobody else before it is finished. */
+    /* No other thread reads the text of such a job before it is finished. */
     if (length == 0)
         rc = MX_FAIL(MX_ERR_DATA, "give a text with words or numbers", "there is no text to speak");
     else if (rc == 0)
@@ -433,7 +433,7 @@ static void text_work(struct mx_service_job *job)
     if (rc != 0 || job->text_over || s->courting > 0) pthread_cond_broadcast(&s->work);
 }
 
-/* Copies sound that is ready; *done gets the blocks that nobody needs any more. */
+/* Copies sound that is ready; *done gets the blocks that are not needed any more. */
 static size_t sound_take(struct mx_service_job *job, float *samples, size_t room, struct mx_service_block **done)
 {
     size_t taken = 0;

@@ -6,7 +6,7 @@
  * Turns (service_turns.c): the first piece of a new text comes first, but seven times in a row at most while others wait.
  * Then jobs whose reader would soon have nothing to read, among them those that have waited longest. A job
  * has one piece in a batch; a second one only where there is room left and the job is sounding already. A job with
- * enough sound ahead has no turn until its reader has caught up. So nobody starves, and a client that does not read
+ * enough sound ahead has no turn until its reader has caught up. So no client starves, and one that does not read
  * costs its own sound alone.
  *
  * Express: a batch of long sentences takes a second or more. So one more worker, which shares the weights and the cores

@@ -120,7 +120,7 @@ void mx_wyoming_refuse(int socket, const char *text, const char *code)
     char waste[READ_BYTES];
     struct mx_string event = {0};
     mx_wyoming_write_error(&event, text, code);
-    /* As much as the system takes at once: nobody waits for a client that is not served. */
+    /* As much as the system accepts at once: the server does not wait for a client that it does not serve. */
     if (event.failure == 0) (void)send(socket, event.data, event.length, MSG_NOSIGNAL);
     (void)shutdown(socket, SHUT_WR);
     (void)recv(socket, waste, sizeof waste, 0); /* a request that is there already would take the event back */

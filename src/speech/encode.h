@@ -57,7 +57,7 @@ struct mx_encode;
 
 /* Takes sound of rate `from` and writes it in `to`, a rate that the format has. `samples`: how many will come, or one of
  * the two below. MX_ERR_ARGUMENT: an impossible rate; MX_ERR_UNSUPPORTED: this libsndfile cannot write the format. */
-#define MX_ENCODE_OPEN  (-1) /* nobody knows how many: bytes may leave before the last sample is there */
+#define MX_ENCODE_OPEN  (-1) /* the count is unknown: bytes are output before the last sample is there */
 #define MX_ENCODE_WHOLE (-2) /* as above, but all bytes are taken after the end: the header is completed then */
 int mx_encode_open(enum mx_encode_format format, int from, int to, int64_t samples, struct mx_encode **out);
 int mx_encode_write(struct mx_encode *encode, const float *samples, size_t count);

@@ -132,7 +132,7 @@ int mx_speak_sound_begin(struct mx_speak *speak, int32_t piece);
  * whatever `frames` and `room` are. *count is 0 after the last. Waits. */
 int mx_speak_sound_next(struct mx_speak *speak, int64_t frames, float *to, size_t room, size_t *count);
 
-/* Speaks `count` pieces (64 at most) of `tokens` tokens (2 to 100) that nobody hears, so that the memory is touched
+/* Speaks `count` pieces (64 at most) of `tokens` tokens (2 to 100) whose sound is discarded, so that the memory is touched
  * before somebody waits for a sound. */
 int mx_speak_warm(struct mx_speak *speak, int32_t count, int32_t tokens);
 

@@ -137,7 +137,7 @@ int mx_speaker_create(struct mx_voice *voice, struct mx_speaker **out)
     s->voice = voice;
     MX_TRY(mx_voice_speak_create(voice, &room, &s->speak));
     MX_TRY(speaker_fit(s));
-    /* A voice that cannot speak will give the reason when it is asked to. */
+    /* A voice that cannot speak gives the reason when it is used. */
     if (mx_speak_warm(s->speak, 1, 2) < 0) mx_error_clear();
     *out = s;
     s = NULL;

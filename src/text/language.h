@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The languages: one table, which all code that depends on a language asks.
+ * The languages: one table for all code that depends on a language.
  *
  * A language is one line of MX_LANGUAGE_LIST. The line names its script (letters, digits and punctuation of its own are
  * those of the script, language.c) and its rules: how written text becomes spoken text, and how that becomes phonemes.

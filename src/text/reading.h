@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * How texts are read: the rules of which version of the cleaners, and the words of a lexicon. A voice keeps reading as
- * it was trained, so both are kept in its vocabulary (vocabulary.h), and everything that reads texts for it asks there.
+ * it was trained, so both are kept in its vocabulary (vocabulary.h), and everything that reads texts for it uses them.
  *
  * mx_text_normalise, mx_phonemizer_run and mx_tokens_from_text are these functions with the newest rules and no lexicon.
  *

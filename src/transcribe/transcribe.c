@@ -207,7 +207,7 @@ static int voice_judge(const struct mx_transcribe_options *options, const struct
     wanted.check.manifest.quiet = wanted.check.manifest.undecided = true;
     wanted.check.row.language = options->language;
     if (options->voice != NULL && strcmp(options->voice, MX_DOCTOR_NO_VOICE) == 0)
-        wanted.check.row.tokens = MX_TOKENS_CHARS; /* nobody reads the phonemes */
+        wanted.check.row.tokens = MX_TOKENS_CHARS; /* the phonemes are not used */
     MX_TRY(mx_doctor_examine(corpus->trial, &wanted, &doctor));
     if (doctor.interrupted) MX_RAISE(MX_ERR_INTERRUPTED, NULL, "interrupted");
     report->judge = doctor.judge;

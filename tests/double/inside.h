@@ -95,7 +95,7 @@ struct block {
     struct ptx_shadow shadow; /* without words: not watched */
     struct block *next;
 };
-/* The host memory behind `bytes` at `address`, as seen from `context`, held; NULL with a fault if there are fewer
+/* The host memory of `bytes` at `address`, as seen from `context`, held; NULL with a fault if there are fewer
  * or it must not be seen. */
 struct block *block_hold(struct context *context, CUdeviceptr address, size_t bytes, char **host, const char *call);
 void block_drop(struct block *block);

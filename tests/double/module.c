@@ -140,7 +140,7 @@ static bool source_has(const char *source, const char *name)
     return false;
 }
 
-/* The number behind `word` in one of the options; -1 if none has it. */
+/* The number after `word` in one of the options; -1 if none has it. */
 static int option_number(int count, const char *const *options, const char *word)
 {
     for (int i = 0; i < count; i++)

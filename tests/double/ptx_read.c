@@ -239,7 +239,7 @@ static void move_parameter(struct reader *r, struct ptx_instruction in, bool loa
     reader_append(r, in);
 }
 
-/* ld and st, of which `name` has the words behind. */
+/* ld and st, with their suffixes in `name`. */
 static void memory(struct reader *r, const char *name, struct ptx_instruction in, bool load)
 {
     char words[WORD_BYTES], *keep = NULL;

@@ -41,14 +41,14 @@ static void try(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     try(data, size);
-    /* The same bytes with a true length in front and a little data behind, so that headers are reached quickly. */
-    const size_t behind = size > 0 ? data[size - 1] % 32 : 0;
-    uint8_t *const whole = malloc(8 + size + behind);
+    /* The same bytes with a true length in front and a little data after them, so that headers are reached quickly. */
+    const size_t tail = size > 0 ? data[size - 1] % 32 : 0;
+    uint8_t *const whole = malloc(8 + size + tail);
     if (whole == NULL) return 0;
     for (int i = 0; i < 8; i++) whole[i] = (uint8_t)((uint64_t)size >> 8 * i);
     if (size > 0) memcpy(whole + 8, data, size);
-    memset(whole + 8 + size, 0, behind);
-    try(whole, 8 + size + behind);
+    memset(whole + 8 + size, 0, tail);
+    try(whole, 8 + size + tail);
     free(whole);
     return 0;
 }

@@ -186,7 +186,7 @@ void op_placed_release(struct op_placed *placed);
 
 /* ---- devices ---- */
 
-/* Number `index` of `devices` logical CPU devices (1: one of all cores), with the registry behind it. */
+/* Number `index` of `devices` logical CPU devices (1: one of all cores), with its registry. */
 struct op_cpu {
     struct mx_registry *registry;
     struct mx_device *device;

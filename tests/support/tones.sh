@@ -15,7 +15,7 @@
 #   cutter   a run of 60 steps on the first 8 of them, without a vocoder: for cutting
 
 # tone_corpus DIR ROWS PERL: tones at 16 kHz. PERL sets, for $row, how many samples there are ($count), radians from sample
-# to sample ($step), the peak ($loud) and what stands in the manifest behind the id ($text).
+# to sample ($step), the peak ($loud) and what follows the id in the manifest ($text).
 tone_corpus() {
     mkdir -p "$1/wavs"
     perl -e '

@@ -38,7 +38,7 @@ from torch.nn import functional
 # ---- files ----
 
 def pad(packed, ends):
-    """Packed rows → [sequences, longest, …], zeros behind each sequence."""
+    """Packed rows → [sequences, longest, …], zeros after each sequence."""
     parts = [packed[a:b] for a, b in zip(ends[:-1], ends[1:])]
     return torch.nn.utils.rnn.pad_sequence(parts, batch_first=True)
 

@@ -285,7 +285,8 @@ void mx_pool_run(struct mx_pool *pool, void (*fn)(void *context, int worker), vo
         fn(context, 0);
         return;
     }
-    const uint32_t done = atomic_load_explicit(&pool->done.word, memory_order_relaxed); /* nobody runs: it is still */
+    const uint32_t done =
+        atomic_load_explicit(&pool->done.word, memory_order_relaxed); /* no worker runs: it is constant */
     pool->fn = fn;
     pool->context = context;
     atomic_store_explicit(&pool->running, pool->workers - 1, memory_order_relaxed);

@@ -4,7 +4,7 @@
  * loudspeaker, or several of them.
  *
  * A file is written at the end, in one piece and under a temporary name first: a reader sees the old file or the new one.
- * Standard output gets the sound as it is made. The header comes first, when nobody knows the length yet: if standard
+ * Standard output gets the sound as it is made. The header comes first, when the length is not known yet: if standard
  * output is a WAV file, the header is corrected at the end; in a pipe its two lengths are 0xFFFFFFFF, as ffmpeg writes
  * them, which means "up to the end of the stream" to ffmpeg, SoX and aplay.
  *

@@ -358,7 +358,7 @@ int mx_validate_step(struct mx_validate *v)
     struct mx_job *const job = &v->job;
     MX_TRY(room_check(job, job->devices.data));
     MX_TRY(mx_normaliser_measure(job->dataset, job->recipe, job->devices.data, &job->options.normaliser));
-    job->options.flow.start_delay = job->settings.pipeline.model_start_delay; /* nobody else waits before the step */
+    job->options.flow.start_delay = job->settings.pipeline.model_start_delay; /* nothing else waits before the step */
     MX_TRY(step_run(&job->options, &flow));
     MX_TRY(finite_check(&flow.report, "through the pipeline"));
     MX_TRY(reference_run(v, &plain, &room));

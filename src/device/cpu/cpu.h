@@ -34,7 +34,7 @@ static inline int mx_cpu_first_core(const struct mx_cpu_state *state, int device
 int mx_cpu_kernels_choose(const char *forced, const struct mx_cpu_kernels **out);
 /* How a device describes these kernels: which they are, and why these were chosen. `forced` as above. */
 void mx_cpu_kernels_describe(const struct mx_cpu_kernels *kernels, const char *forced, struct mx_device_info *out);
-/* The instructions with which these kernels multiply bf16 numbers on this processor and operating system. It asks the
+/* The instructions with which these kernels multiply bf16 numbers on this processor and operating system. It queries the
  * operating system for permission to use AMX, which then holds for the whole process. `forced` (NULL or "": none) names
  * another choice. If the result is less than AMX, `lack` [size] says why. */
 int mx_cpu_bf16_choose(const struct mx_cpu_kernels *kernels, const char *forced, enum mx_cpu_bf16 *out, char *lack,

@@ -5,7 +5,7 @@
  * the compiler knows, which the driver compiles to machine code each time it is loaded (and keeps in its own cache).
  *
  * Memory: everything but the module is released here. All kernels are loaded at once: the driver would otherwise load
- * each at its first launch, which takes memory that nobody planned, may wait for the device, and would disturb work that
+ * each at its first launch, which takes unplanned memory, may wait for the device, and would disturb work that
  * is recorded meanwhile (cuda_graph.c).
  */
 #include "base/alloc.h"

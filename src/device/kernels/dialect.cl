@@ -12,7 +12,7 @@
  * Operands are a base and a distance in bytes, since an OpenCL buffer has no address on the host: MX_ARG declares one,
  * MX_USE opens it. The distance -1 stands for an operand that is absent; MX_USE makes it NULL.
  *
- * Data that nobody could check before (ids, offsets) are checked here: mx_fail writes what is wrong to the status words
+ * Data that could not be checked before (ids, offsets) are checked here: mx_fail writes what is wrong to the status words
  * of the stream, of several the first. Nothing outside the operands is read or written because of them.
  */
 #if defined(MX_DIALECT_OWN) /* somebody gives these words: tests/double, which compiles kernels as C */

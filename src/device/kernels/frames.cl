@@ -165,7 +165,7 @@ mx_mel_bands(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(
         mel[row * bands + b] = (MX_LOG(MX_MAX(band, least)) - mean) * inverse_deviation;
     }
     if (energy) {
-        sum = mx_group_sum(spectrum, sum); /* nobody needs it any more */
+        sum = mx_group_sum(spectrum, sum); /* it is not needed any more */
         if (MX_LANE == 0) energy[row] = MX_LOG(MX_MAX(MX_SQRT(sum), least));
     }
 }

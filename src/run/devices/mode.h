@@ -14,7 +14,7 @@
  * Everything else is an error that lists the available devices and a command line that would work. There is no fallback
  * unless it was allowed; then the choice says why there is one device instead of two.
  *
- * Devices are called GPUs unless they are cores that nobody put in the place of GPUs by number (--data-gpu, --model-gpu):
+ * Devices are called GPUs unless they are cores that were not chosen as GPUs by number (--data-gpu, --model-gpu):
  * then the modes are Two-Device Mode and Single-Device Buffered Mode.
  *
  * Memory: a request borrows its strings; a choice is a plain value.

@@ -67,7 +67,7 @@ static const struct {
                      {"est", NUMBER, "established", NULL},
                      {"ca", NUMBER, "circa", NULL}};
 
-/* tolower would ask the locale. */
+/* tolower depends on the locale. */
 static char ascii_lower(char letter)
 {
     return letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;

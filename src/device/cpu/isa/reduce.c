@@ -155,7 +155,7 @@ void mx_cpu_sequence_loss(const struct mx_gang *gang, const void *args)
     float *values = mx_cpu_ptr(a->values);
     bool covered = offsets[0] == 0 && offsets[a->rows.count] == a->rows.rows;
     for (int64_t s = 0; s < a->rows.count; s++) covered = covered && offsets[s + 1] >= offsets[s];
-    if (!covered) { /* nobody writes anything: of sequences that overlap, two workers would write the same place */
+    if (!covered) { /* nothing is written: with overlapping sequences, two workers would write the same place */
         MX_FAIL(MX_ERR_DATA, "expected offsets that begin with 0, do not decrease and stop at the number of rows",
                 "sequence_loss: the sequences do not cover the rows");
         mx_stream_fail(gang->stream);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Offsets of sequences in device memory, where nobody could check them before a kernel runs.
+ * Offsets of sequences in device memory, which cannot be checked before a kernel runs.
  */
 #ifndef MX_DEVICE_CPU_ISA_SEQUENCES_H
 #define MX_DEVICE_CPU_ISA_SEQUENCES_H

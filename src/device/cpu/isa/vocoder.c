@@ -3,7 +3,7 @@
  * mel_base: what the vocoder's network begins with. A worker takes blocks of rows, one per lane, as mel_project does.
  * pitch_loss: how well its classes tell the pitch. A worker takes whole sequences.
  *
- * Tables and offsets come from the device's memory, where nobody could check them before: no kernel reads or writes
+ * Tables and offsets come from the device's memory, so they were not checked before: no kernel reads or writes
  * outside its tensors because of them; they fail the stream instead.
  */
 #include "device/cpu/isa/bands.h"

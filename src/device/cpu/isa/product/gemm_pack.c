@@ -132,7 +132,7 @@ static void pack_a_taps_transposed(const struct mx_gemm_a *a, int64_t m0, int64_
 }
 
 /* panels [.][kc][vector]: columns m0 … m0+rows-1 of a stored matrix at its rows k0 …, each row read once. Lanes from MR
- * on hold what comes next; nobody reads them. */
+ * hold the next data; they are never read. */
 static void pack_a_transposed(const struct mx_gemm_a *a, int64_t m0, int64_t rows, int64_t k0, int64_t kc,
                               float *panels)
 {
