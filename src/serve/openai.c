@@ -99,7 +99,7 @@ char *mx_http_json_print(cJSON *tree)
     return copy;
 }
 
-static cJSON *model_make(const char *id, int64_t created)
+static cJSON *model_build(const char *id, int64_t created)
 {
     cJSON *const model = cJSON_CreateObject();
     cJSON_AddStringToObject(model, "id", id);
@@ -119,8 +119,8 @@ char *mx_openai_models(const struct mx_service *service, int64_t created)
     cJSON_AddStringToObject(answer, "object", "list");
     cJSON *const list = cJSON_AddArrayToObject(answer, "data");
     for (size_t i = 0; i < mx_service_voice_count(service); i++)
-        cJSON_AddItemToArray(list, model_make(mx_service_voice(service, i)->id, created));
-    for (size_t i = 0; i < ALIASES; i++) cJSON_AddItemToArray(list, model_make(aliases[i], created));
+        cJSON_AddItemToArray(list, model_build(mx_service_voice(service, i)->id, created));
+    for (size_t i = 0; i < ALIASES; i++) cJSON_AddItemToArray(list, model_build(aliases[i], created));
     return mx_http_json_print(answer);
 }
 
@@ -130,7 +130,7 @@ char *mx_openai_model(const struct mx_service *service, const char *id, int64_t 
     for (size_t i = 0; i < mx_service_voice_count(service); i++)
         known = known || strcmp(id, mx_service_voice(service, i)->id) == 0;
     for (size_t i = 0; i < ALIASES; i++) known = known || strcmp(id, aliases[i]) == 0;
-    return known ? mx_http_json_print(model_make(id, created)) : mx_strdup("");
+    return known ? mx_http_json_print(model_build(id, created)) : mx_strdup("");
 }
 
 cJSON *mx_http_json_strings(const char *const *strings, size_t count)
@@ -141,7 +141,7 @@ cJSON *mx_http_json_strings(const char *const *strings, size_t count)
 }
 
 /* A voice, or one of its speakers. */
-static cJSON *voice_make(const struct mx_service_voice *voice, const char *speaker)
+static cJSON *voice_build(const struct mx_service_voice *voice, const char *speaker)
 {
     struct mx_string id = {0}, name = {0};
     cJSON *const out = cJSON_CreateObject();
@@ -167,9 +167,9 @@ char *mx_openai_voices(const struct mx_service *service)
     cJSON *const list = cJSON_AddArrayToObject(answer, "voices");
     for (size_t i = 0; i < mx_service_voice_count(service); i++) {
         const struct mx_service_voice *const voice = mx_service_voice(service, i);
-        cJSON_AddItemToArray(list, voice_make(voice, NULL));
+        cJSON_AddItemToArray(list, voice_build(voice, NULL));
         for (size_t j = 0; voice->speaker_count > 1 && j < voice->speaker_count; j++)
-            cJSON_AddItemToArray(list, voice_make(voice, voice->speakers[j]));
+            cJSON_AddItemToArray(list, voice_build(voice, voice->speakers[j]));
     }
     cJSON_AddStringToObject(answer, "object", "list");
     cJSON_AddItemToObject(answer, "data", cJSON_Duplicate(list, true));

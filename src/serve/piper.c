@@ -117,7 +117,7 @@ bool mx_piper_parse(const struct mx_service *service, const char *type, const ch
 /* ---- lists ---- */
 
 /* What Piper's file of a voice would say, as far as clients read it. */
-static cJSON *voice_make(const struct mx_service_voice *voice)
+static cJSON *voice_build(const struct mx_service_voice *voice)
 {
     cJSON *const out = cJSON_CreateObject();
     cJSON_AddStringToObject(out, "dataset", voice->name);
@@ -139,7 +139,7 @@ char *mx_piper_voices(const struct mx_service *service)
     cJSON *const answer = cJSON_CreateObject();
     for (size_t i = 0; i < mx_service_voice_count(service); i++) {
         const struct mx_service_voice *const voice = mx_service_voice(service, i);
-        cJSON_AddItemToObject(answer, voice->id, voice_make(voice));
+        cJSON_AddItemToObject(answer, voice->id, voice_build(voice));
     }
     return mx_http_json_print(answer);
 }

@@ -434,7 +434,7 @@ static void text_work(struct mx_service_job *job)
 }
 
 /* Copies sound that is ready; *done gets the blocks that are not needed any more. */
-static size_t sound_take(struct mx_service_job *job, float *samples, size_t room, struct mx_service_block **done)
+static size_t sound_copy(struct mx_service_job *job, float *samples, size_t room, struct mx_service_block **done)
 {
     size_t taken = 0;
     if (room > MX_SERVICE_READ_MOST) room = MX_SERVICE_READ_MOST;
@@ -467,7 +467,7 @@ static int read_now(struct mx_service_job *job, float *samples, size_t room, siz
     if (job->cancelled || s->stopped)
         return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "%s", job->cancelled ? "the text was cancelled" : "the server ends");
     if (job->error.code != 0) return mx_error_restore(&job->error);
-    *count = sound_take(job, samples, room, done);
+    *count = sound_copy(job, samples, room, done);
     job->heard += *count;
     if ((double)job->heard > s->options.seconds_max * job->engine->facts.rate) {
         const int rc = MX_FAIL(MX_ERR_UNSUPPORTED, "speak it in several parts, with fewer or shorter pauses",

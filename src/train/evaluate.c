@@ -151,10 +151,10 @@ out:
     return rc;
 }
 
-void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*tell)(void *context, double done), void *context,
+void mx_trainer_evaluation_watch(struct mx_trainer *t, void (*call)(void *context, double done), void *context,
                                  const atomic_bool *stop)
 {
-    t->evaluation_report = tell;
+    t->evaluation_report = call;
     t->evaluation_context = context;
     t->evaluation_stop = stop;
 }

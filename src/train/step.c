@@ -302,8 +302,8 @@ static int batches_find(struct mx_trainer *t, struct mx_trainer_report *report, 
         parts_begin(t);
         MX_TRY(mx_share_control_turn(t)); /* nothing is held here */
         MX_TRY(batches_acquire(t, report, held));
-        if (t->begin_tell != NULL) t->begin_tell(t->begin_context);
-        t->begin_tell = NULL;
+        if (t->begin_call != NULL) t->begin_call(t->begin_context);
+        t->begin_call = NULL;
         MX_TRY(mx_step_counts(t, report));
         report->left_out = left_out += report->left_out;
         if (report->utterances > 0) break;

@@ -142,9 +142,9 @@ const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *t)
     return &t->watch.last;
 }
 
-void mx_trainer_begin_watch(struct mx_trainer *t, void (*tell)(void *context), void *context)
+void mx_trainer_begin_watch(struct mx_trainer *t, void (*call)(void *context), void *context)
 {
-    t->begin_tell = tell;
+    t->begin_call = call;
     t->begin_context = context;
 }
 

@@ -93,7 +93,7 @@ struct mx_trainer_options {
     uint64_t batch_frames; /* most mel frames in a batch; 0: no limit */
     /* Steps of equal work: `batch_size` is then the mean number of utterances in a batch, no batch has more than
      * MX_TRAINER_EVEN_MOST times as many, and a batch of several utterances has at most `batch_frames`, where 0 means
-     * just as many as that mean needs (struct mx_trainer_memory_plan tells how many). Without effect on a vocoder
+     * just as many as that mean needs (struct mx_trainer_memory_plan has the number). Without effect on a vocoder
      * alone, whose batches are all alike. */
     bool batch_even;
     int32_t grad_accum; /* batches per step; ≥ 1 */
@@ -189,8 +189,8 @@ int mx_trainer_start(struct mx_trainer *trainer, const struct mx_trainer_state *
 struct mx_pipeline *mx_trainer_pipeline(const struct mx_trainer *trainer);
 /* The pipeline's statistics when the newest step ended: the source of `flow` in its report. */
 const struct mx_pipeline_stats *mx_trainer_stats(const struct mx_trainer *trainer);
-/* The next step calls `tell`, in its thread, when its batches are there and training begins. NULL: no call. */
-void mx_trainer_begin_watch(struct mx_trainer *trainer, void (*tell)(void *context), void *context);
+/* The next step calls `call`, in its thread, when its batches are there and training begins. NULL: no call. */
+void mx_trainer_begin_watch(struct mx_trainer *trainer, void (*call)(void *context), void *context);
 /* A step that waits for data ends with MX_ERR_INTERRUPTED when *stop is set, as if it had not begun. NULL: never. */
 void mx_trainer_watch(struct mx_trainer *trainer, const atomic_bool *stop);
 /* Between two steps: the learning rates follow these schedules from now on. */
@@ -234,9 +234,9 @@ int32_t mx_trainer_buckets(const struct mx_trainer *trainer, struct mx_trainer_b
 /* ---- evaluation (evaluate.c), with the averaged weights; its struct is in report.h ---- */
 
 int mx_trainer_evaluate(struct mx_trainer *trainer, struct mx_trainer_evaluation *out);
-/* From now on evaluations report their progress, 0 … 1, through `tell` in the thread that evaluates (NULL: no call),
+/* From now on evaluations report their progress, 0 … 1, through `call` in the thread that evaluates (NULL: no call),
  * and end with MX_ERR_INTERRUPTED, after the current utterance or batch, when *stop is set (NULL: never). */
-void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*tell)(void *context, double done), void *context,
+void mx_trainer_evaluation_watch(struct mx_trainer *trainer, void (*call)(void *context, double done), void *context,
                                  const atomic_bool *stop);
 
 /* The network's output for one utterance, always the same one: the first usable one for validation. Uses the true

@@ -134,7 +134,7 @@ struct mx_trainer {
     void (*evaluation_report)(void *context, double done); /* NULL: no call */
     void *evaluation_context;
     const atomic_bool *evaluation_stop; /* NULL: none */
-    void (*begin_tell)(void *context);  /* for the next step; NULL: no call */
+    void (*begin_call)(void *context);  /* for the next step; NULL: no call */
     void *begin_context;
     uint64_t begin_ns; /* of the first step: when the pipeline began. 0: that step is done */
     double *counts;    /* with a comm: [mx_step_counts_size] */

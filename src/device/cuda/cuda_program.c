@@ -182,13 +182,13 @@ int mx_cuda_program_open(const struct mx_device *device, struct mx_cuda_device *
     char path[MX_KERNEL_PATH_BYTES], *image = NULL;
     size_t bytes = 0;
     struct target target;
-    struct mx_kernel_teller teller;
+    struct mx_kernel_notice notice;
     MX_TRY(target_choose(device, impl, &target));
     const bool cached = cache_path(impl, &target, path);
     if (cached && cache_load(impl, path)) return kernels_load(device, impl);
-    mx_kernel_teller_start(&teller, device->name, true);
+    mx_kernel_notice_start(&notice, device->name, true);
     rc = compile(device, impl, &target, &image, &bytes);
-    mx_kernel_teller_stop(&teller);
+    mx_kernel_notice_stop(&notice);
     if (rc < 0) goto out;
     const CUresult code = image_load(impl, image);
     if (code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || code == CUDA_ERROR_NO_BINARY_FOR_GPU ||

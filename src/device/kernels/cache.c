@@ -99,40 +99,40 @@ void mx_kernel_cache_write(const char *path, const void *data, size_t bytes)
     mx_error_clear();
 }
 
-/* ---- telling the user ---- */
+/* ---- the notice ---- */
 
-static void *tell(void *context)
+static void *late_log(void *context)
 {
-    struct mx_kernel_teller *const t = context;
+    struct mx_kernel_notice *const t = context;
     bool late = false;
     pthread_mutex_lock(&t->lock);
     while (!t->done && !late) late = pthread_cond_timedwait(&t->finished, &t->lock, &t->at) == ETIMEDOUT;
-    const bool tells = !t->done;
+    const bool waiting = !t->done;
     pthread_mutex_unlock(&t->lock);
-    if (tells)
+    if (waiting)
         mx_info("building the kernels for %s%s", t->device, t->kept ? "; they are kept on disk for later starts" : "");
     return NULL;
 }
 
-void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device, bool kept)
+void mx_kernel_notice_start(struct mx_kernel_notice *notice, const char *device, bool kept)
 {
-    *teller = (struct mx_kernel_teller){.device = device, .kept = kept, .begin_ns = mx_clock_ns()};
-    clock_gettime(CLOCK_REALTIME, &teller->at);
-    teller->at.tv_sec += LONG_SECONDS;
-    pthread_mutex_init(&teller->lock, NULL);
-    pthread_cond_init(&teller->finished, NULL);
-    teller->runs = pthread_create(&teller->thread, NULL, tell, teller) == 0;
+    *notice = (struct mx_kernel_notice){.device = device, .kept = kept, .begin_ns = mx_clock_ns()};
+    clock_gettime(CLOCK_REALTIME, &notice->at);
+    notice->at.tv_sec += LONG_SECONDS;
+    pthread_mutex_init(&notice->lock, NULL);
+    pthread_cond_init(&notice->finished, NULL);
+    notice->runs = pthread_create(&notice->thread, NULL, late_log, notice) == 0;
 }
 
-void mx_kernel_teller_stop(struct mx_kernel_teller *teller)
+void mx_kernel_notice_stop(struct mx_kernel_notice *notice)
 {
-    pthread_mutex_lock(&teller->lock);
-    teller->done = true;
-    pthread_cond_signal(&teller->finished);
-    pthread_mutex_unlock(&teller->lock);
-    if (teller->runs) pthread_join(teller->thread, NULL);
-    pthread_cond_destroy(&teller->finished);
-    pthread_mutex_destroy(&teller->lock);
-    mx_debug("the kernels for %s were built in %.1f s", teller->device,
-             (double)(mx_clock_ns() - teller->begin_ns) / 1e9);
+    pthread_mutex_lock(&notice->lock);
+    notice->done = true;
+    pthread_cond_signal(&notice->finished);
+    pthread_mutex_unlock(&notice->lock);
+    if (notice->runs) pthread_join(notice->thread, NULL);
+    pthread_cond_destroy(&notice->finished);
+    pthread_mutex_destroy(&notice->lock);
+    mx_debug("the kernels for %s were built in %.1f s", notice->device,
+             (double)(mx_clock_ns() - notice->begin_ns) / 1e9);
 }

@@ -9,7 +9,7 @@
  * the driver refuses a file, its backend builds it again and replaces it; a folder that cannot be written costs only
  * the time of building.
  *
- * Memory: the caller owns the result of mx_kernel_cache_read (mx_free) and the teller, which has a thread from start to
+ * Memory: the caller owns the result of mx_kernel_cache_read (mx_free) and the notice, which has a thread from start to
  * stop.
  */
 #ifndef MX_DEVICE_KERNELS_CACHE_H
@@ -31,8 +31,8 @@ bool mx_kernel_cache_path(const char *const *texts, int count, const char *suffi
 bool mx_kernel_cache_read(const char *path, char **data, size_t *bytes);
 void mx_kernel_cache_write(const char *path, const void *data, size_t bytes);
 
-/* lock protects `done`; the builder sets it and signals, the teller waits for it or for the time. */
-struct mx_kernel_teller {
+/* lock protects `done`; the builder sets it and signals, the notice waits for it or for the time. */
+struct mx_kernel_notice {
     pthread_mutex_t lock;
     pthread_cond_t finished;
     bool done, runs, kept;
@@ -44,7 +44,7 @@ struct mx_kernel_teller {
 
 /* Brackets the building of the kernels of `device` ("opencl:0", which must stay valid): one line for the user after two
  * seconds. `kept`: the result is kept on disk for later starts. */
-void mx_kernel_teller_start(struct mx_kernel_teller *teller, const char *device, bool kept);
-void mx_kernel_teller_stop(struct mx_kernel_teller *teller);
+void mx_kernel_notice_start(struct mx_kernel_notice *notice, const char *device, bool kept);
+void mx_kernel_notice_stop(struct mx_kernel_notice *notice);
 
 #endif

@@ -203,15 +203,15 @@ int mx_clblast_block(struct mx_stream *stream, const struct mx_library_gemm *g, 
 static int first_prepare(struct mx_stream *stream)
 {
     int rc = 0;
-    struct mx_kernel_teller teller;
+    struct mx_kernel_notice notice;
     char who[sizeof stream->device->name + 16];
     struct mx_opencl_device *const device = mx_opencl_device_of(stream->device);
     pthread_mutex_lock(&device->blast->building);
     if (!atomic_load(&device->blast_checked)) {
         snprintf(who, sizeof who, "CLBlast on %s", stream->device->name);
-        mx_kernel_teller_start(&teller, who, false);
+        mx_kernel_notice_start(&notice, who, false);
         rc = mx_clblast_check(stream);
-        mx_kernel_teller_stop(&teller);
+        mx_kernel_notice_stop(&notice);
         if (rc == 0) atomic_store(&device->blast_checked, true);
     }
     pthread_mutex_unlock(&device->blast->building);

@@ -111,15 +111,15 @@ int mx_opencl_program_open(const struct mx_device *device, struct mx_opencl_devi
 {
     int rc = 0;
     char path[MX_KERNEL_PATH_BYTES];
-    struct mx_kernel_teller teller;
+    struct mx_kernel_notice notice;
     struct mx_signals signals;
     const bool cached = strcmp(impl->platform->name, "Portable Computing Language") != 0 && cache_path(impl, path);
     mx_signals_save(&signals);
     if (!cached || !cache_load(impl, path)) {
-        mx_kernel_teller_start(&teller, device->name, true);
+        mx_kernel_notice_start(&notice, device->name, true);
         rc = source_build(device, impl);
         if (rc == 0 && cached) cache_store(impl, path);
-        mx_kernel_teller_stop(&teller);
+        mx_kernel_notice_stop(&notice);
     }
     mx_signals_restore(&signals);
     return rc;

@@ -42,7 +42,7 @@ static void expect(struct scan *scan, char wanted)
 }
 
 /* Between the quotes, as it is written. */
-static size_t string_take(struct scan *scan, const char **text)
+static size_t string_parse(struct scan *scan, const char **text)
 {
     expect(scan, '"');
     *text = scan->at;
@@ -86,11 +86,11 @@ static enum kind member_next(struct scan *scan, struct member *out)
         expect(scan, '}');
         return KIND_END;
     }
-    out->key_length = string_take(scan, &out->key);
+    out->key_length = string_parse(scan, &out->key);
     expect(scan, ':');
     if (scan->bad) return KIND_END;
     if (here(scan) == '"') {
-        out->text_length = string_take(scan, &out->text);
+        out->text_length = string_parse(scan, &out->text);
         return KIND_TEXT;
     }
     if (here(scan) == '{') {
