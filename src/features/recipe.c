@@ -141,8 +141,10 @@ static double band_weight(const double corners[3], double hz)
 static void band_bins(const struct mx_recipe *r, const double corners[3], int32_t *first, int32_t *count)
 {
     *first = *count = 0;
-    for (int32_t bin = 0; bin <= r->fft_size / 2; bin++) {
-        if (!(band_weight(corners, (double)bin * r->rate / r->fft_size) > 0)) continue;
+    for (int32_t bin = (int32_t)(corners[0] * r->fft_size / r->rate); bin <= r->fft_size / 2; bin++) {
+        const double hz = (double)bin * r->rate / r->fft_size;
+        if (hz >= corners[2]) break;
+        if (!(band_weight(corners, hz) > 0)) continue;
         if (*count == 0) *first = bin;
         *count = bin - *first + 1;
     }
