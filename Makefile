@@ -240,7 +240,7 @@ portable: ## make a PORTABLE=1 build and test its kernels and program, in build/
 
 asan: ## run the tests, except those that repeat others (cmake/Checks.cmake), under ASan and UBSan, in build/asan
 	$(DEPS) build test bench
-	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined)
+	$(call compile,$(BUILD)/asan,-DMX_SANITIZE=address$(comma)undefined -DMX_LEAKS=$$(scripts/test/leaks.sh))
 	$(call check,$(BUILD)/asan)
 
 oclgrind: ## check the OpenCL kernels for GPUs with Oclgrind, for memory errors and data races, on small sizes (slow)

@@ -187,7 +187,7 @@ function(mx_test_limits name)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${MX_TEST_SECONDS} SKIP_RETURN_CODE 77
     ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1;\
-LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0;${plugins}${ARGN}")
+LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0:${MX_LEAKS};${plugins}${ARGN}")
   # PoCL loads and unloads its kernels: with the storage of their threads LeakSanitizer does not know its way. The double
   # of CUDA asks for its own at each access of a lane: checking it takes a third of the time of a training.
   if(MX_SANITIZE AND name MATCHES "opencl|clblast|share_devices|cuda|nccl|topology")

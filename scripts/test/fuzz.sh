@@ -9,8 +9,10 @@
 set -euo pipefail
 
 folder="$1" seconds="$2" count=0
-suppressions="$(cd "$(dirname "${BASH_SOURCE[0]}")/../../tests" && pwd)/lsan.supp" # leaks that are not ours
-export LSAN_OPTIONS="suppressions=$suppressions:print_suppressions=0"
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+suppressions="$here/../../tests/lsan.supp" # leaks that are not ours
+leaks="$("$here/leaks.sh")"
+export LSAN_OPTIONS="suppressions=$suppressions:print_suppressions=0:$leaks"
 for target in "$folder"/fuzz_*; do
     [[ -x $target ]] || continue
     name="$(basename "$target")"
