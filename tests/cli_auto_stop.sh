@@ -9,6 +9,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 
 # Three of four take half a second, the fourth four seconds.
 # shellcheck disable=SC2016

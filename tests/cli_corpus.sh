@@ -8,6 +8,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 
 # wait_for COMMAND...: up to 60 s, until it succeeds
 wait_for() {

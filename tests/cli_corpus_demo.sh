@@ -5,6 +5,7 @@
 # every refusal. Programs that fail, hang or lie stand in for the teacher where needed; the cases that need the real
 # flite and espeak-ng are skipped, and say so, where those are not installed.
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+one_core
 teachers=$PATH
 
 # run ARGUMENTS...: as the harness's, with $teachers as the program's path.

@@ -10,6 +10,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/tones.sh"
 # shellcheck source=tests/support/serve.sh
 . "$here/support/serve.sh"
+one_core
 export HOME=$folder XDG_DATA_HOME=''
 base_voice "$here/../voices"
 

@@ -8,6 +8,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 
 declare -A says=(
     [es]='¿Qué hora es? Son las 12:30, señor.'

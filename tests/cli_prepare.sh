@@ -8,6 +8,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 
 # corpus DIR ROWS: tones of 2 to 4 s, with texts that fit.
 corpus() {

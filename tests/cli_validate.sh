@@ -7,6 +7,7 @@
 # shellcheck disable=SC2034
 opencl=1
 . "$(dirname "${BASH_SOURCE[0]}")/support/cli.sh"
+one_core
 
 small=(validate --set training.part=acoustic --set model.width=32 --set model.heads=2 --set model.hidden=64 --set model.encoder_blocks=1
     --set model.decoder_blocks=1 --batch-size 4)
@@ -105,8 +106,6 @@ check "devices in the list ($listed) and in the hint ($hinted)" test "$listed" =
 check "the others are not tried" test "$(grep -c 'not tried: check 2 did not pass' stdout)" -eq 4
 statuses 'half' half.json pass fail skipped skipped skipped skipped
 holds 'half: counts' '!$r->{passed} && $r->{failed} == 1 && $r->{skipped} == 4 && $r->{exit_code} == 1' half.json
-fails 1 "'--data-gpu 1' and '--model-gpu 1' are the same" 'devices here: ' "${small[@]}" --backend cpu --cpu-devices 2 \
-    --data-gpu 1 --model-gpu 1
 fails 3 'Multi-GPU requires at least 2 GPUs: backend cpu has 1 device' 'devices here: cpu:0' "${small[@]}" \
     --backend cpu --data-gpu 0 --model-gpu 1
 fails 1 '1024 CPU devices' 'core' "${small[@]}" --cpu-devices 1024
@@ -135,7 +134,10 @@ run "${small[@]}" --backend cpu --data-gpu 0 --json nowhere/report.json
 check "a report that cannot be written" test "$code" -eq 2
 
 if two_cores; then
+    half=$(((cores + 1) / 2))
     # ---- two devices ----
+    fails 1 "'--data-gpu 1' and '--model-gpu 1' are the same" 'devices here: ' "${small[@]}" --backend cpu \
+        --cpu-devices 2 --data-gpu 1 --model-gpu 1
     done_with "${small[@]}" "${pair[@]}" --json two.json
     for words in 'Dual-GPU Pipeline Validation' '1. Checking prerequisites...' '✅ backend cpu works (2 devices detected)' \
         '2. Validating device placement configuration...' '✅ GPU indices valid: data_gpu=0 (cpu:0), model_gpu=1 (cpu:1)' \

@@ -8,6 +8,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 
 tones corpus 8
 args=("${small[@]}" --device cpu:0 --save-every 2 --seed 5 --set vocoder.segments=2 --set vocoder.segment_frames=16

@@ -8,6 +8,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 export HOME=$folder/home XDG_DATA_HOME='' MYXTTS_VOICES=''
 mkdir "$HOME"
 # Outside its build folder the program does not see the voices of the source tree.

@@ -7,6 +7,7 @@ here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"
 # shellcheck source=tests/support/tones.sh
 . "$here/support/tones.sh"
+one_core
 
 tones tones 12
 printf '# ours\n[en]\ntone = bell\n' >bell.txt

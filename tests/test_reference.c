@@ -18,6 +18,7 @@
 #include "speech/reference.h"
 #include "speech/reference_check.h"
 #include "speech/voice_internal.h"
+#include "support/cores.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
 
@@ -304,5 +305,6 @@ int main(void)
         cmocka_unit_test(several),  cmocka_unit_test(long_ones), cmocka_unit_test(refusals),
         cmocka_unit_test(warnings), cmocka_unit_test(spoken),    cmocka_unit_test(too_few_frames),
     };
+    one_core();
     return cmocka_run_group_tests(tests, setup, teardown);
 }

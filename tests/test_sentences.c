@@ -19,6 +19,7 @@
 #include "base/string.h"
 #include "demo/sentences.h"
 #include "myxtts/error.h"
+#include "support/cores.h"
 
 #define ZWNJ  0x200Cu
 #define KASRA 0x0650u
@@ -399,5 +400,6 @@ int main(void)
         cmocka_unit_test(test_english_sounds_by_letters),
         cmocka_unit_test(test_english_sounds_by_phonemes),
     };
+    one_core();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

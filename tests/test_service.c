@@ -16,6 +16,7 @@
 #include "myxtts/error.h"
 #include "myxtts/voice.h"
 #include "serve/service.h"
+#include "support/cores.h"
 #include "support/service_rig.h"
 
 /* ---- speaking ---- */
@@ -356,7 +357,10 @@ static void test_first_sounds_are_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest several[] = {
+        cmocka_unit_test(test_stop_ends_all),
+    };
+    const struct CMUnitTest one[] = {
         cmocka_unit_test(test_voices),
         cmocka_unit_test(test_same_voice_twice),
         cmocka_unit_test(test_same_as_api),
@@ -367,8 +371,10 @@ int main(void)
         cmocka_unit_test(test_left_out_is_told),
         cmocka_unit_test(test_cancel_from_elsewhere),
         cmocka_unit_test(test_drain_finishes),
-        cmocka_unit_test(test_stop_ends_all),
         cmocka_unit_test(test_first_sounds_are_counted),
     };
-    return cmocka_run_group_tests(tests, service_rig_open, service_rig_close);
+    /* Several workers where there are several cores, and one on one core. */
+    const int failed = cmocka_run_group_tests_name("on all cores", several, service_rig_open, service_rig_close);
+    one_core();
+    return failed + cmocka_run_group_tests_name("on one core", one, service_rig_open, service_rig_close);
 }

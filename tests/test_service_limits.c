@@ -16,6 +16,7 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "serve/service_internal.h"
+#include "support/cores.h"
 #include "support/service_rig.h"
 
 static void test_full_queue(void **state)
@@ -238,5 +239,6 @@ int main(void)
         cmocka_unit_test(test_long_text),   cmocka_unit_test(test_long_sound),
         cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_hostile_texts_cost_little),
     };
+    one_core();
     return cmocka_run_group_tests(tests, service_rig_open, service_rig_close);
 }

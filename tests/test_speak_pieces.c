@@ -19,6 +19,7 @@
 #include "serve/service.h"
 #include "speech/speaker.h"
 #include "speech/voice_internal.h"
+#include "support/cores.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
 
@@ -373,5 +374,6 @@ int main(void)
         cmocka_unit_test(same_in_company),     cmocka_unit_test(options_matter), cmocka_unit_test(silence_and_volume),
         cmocka_unit_test(one_sound_of_a_text), cmocka_unit_test(little_room),    cmocka_unit_test(refusals),
     };
+    one_core();
     return cmocka_run_group_tests(tests, setup, teardown);
 }

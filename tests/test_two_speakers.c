@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/string.h"
 #include "myxtts/error.h"
+#include "support/cores.h"
 #include "support/recording.h"
 #include "support/training_rig.h"
 #include "train/dtw.h"
@@ -309,5 +310,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference_tells_the_voice),
                                        cmocka_unit_test(test_exchanged_references_exchange_the_voices)};
+    one_core();
     return cmocka_run_group_tests(tests, group_open, group_close);
 }

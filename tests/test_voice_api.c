@@ -21,6 +21,7 @@
 #include "corpus/audio/audio.h"
 #include "speech/speaker.h"
 #include "speech/voice_internal.h"
+#include "support/cores.h"
 #include "support/recording.h"
 #include "support/voice_rig.h"
 
@@ -623,5 +624,6 @@ int main(void)
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(integers),
     };
+    one_core();
     return cmocka_run_group_tests(tests, setup, teardown);
 }

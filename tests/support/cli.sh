@@ -27,6 +27,7 @@ cd "$folder" || exit 1
 passed=0
 failed=0
 cores=$(nproc) # that the program may use
+may=           # which ones, after one_core
 
 # What tests share (support/tones.sh) lies beside the program, in a folder for each build of it. (An emulated program is
 # started by a script, which does not change.)
@@ -43,8 +44,18 @@ base_voice() {
     fi
 }
 
+# one_core: until two_cores, the program runs on one core, as in support/cores.h: where the machine has other work, the threads
+# of a device wait for each other in every operation, which takes far longer than the operations of a small network.
+one_core() {
+    local part each=()
+    may=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/$$/status)
+    for part in ${may//,/ }; do mapfile -t -O ${#each[@]} each < <(seq "${part%-*}" "${part#*-}"); done
+    taskset -cp "${each[$$ % ${#each[@]}]}" $$ >/dev/null && cores=1
+}
+
 # two_cores: for a test, or a part of one, with two CPU devices: false on one core, and says so.
 two_cores() {
+    if [ "$cores" -lt 2 ] && [ -n "$may" ]; then taskset -cp "$may" $$ >/dev/null && cores=$(nproc); fi
     [ "$cores" -ge 2 ] && return
     echo 'skipped: two devices need two cores'
     false
