@@ -50,6 +50,11 @@ nothing_left() {
     check "$1: the made-up corpus is gone" test -z "$(ls -A "$TMPDIR")"
 }
 
+# ---- recordings without texts ----
+done_with profile --train-data tones/wavs --part vocoder --set vocoder.segments=2 --set vocoder.segment_frames=16 --backend cpu --num-steps 2 \
+    --warmup-steps 1
+told 'recordings without texts' 'STEP TIME:'
+
 # ---- one device, a corpus that is made up ----
 done_with profile "${tiny[@]}" --backend cpu --num-steps 6 --warmup-steps 2 --json one.json --trace one.trace
 nothing_left 'one device'
