@@ -120,7 +120,7 @@ size_t mx_text_numeral_small(const struct mx_text_scan *scan, size_t ahead, size
 uint64_t mx_text_numeral_value(const char *digits); /* at most 18 digits */
 /* Reads a number that has too many digits digit by digit; it may begin with ".". Returns its number of code points. */
 size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
-                             void (*digits_say)(struct mx_text_sink *sink, const char *digits));
+                             void (*digits_verbalise)(struct mx_text_sink *sink, const char *digits));
 
 /* ---- number words ---- */
 /* Room for the longest number of any language; anything longer is left out. */

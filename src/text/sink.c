@@ -225,7 +225,7 @@ uint64_t mx_text_numeral_value(const char *digits)
 }
 
 size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
-                             void (*digits_say)(struct mx_text_sink *sink, const char *digits))
+                             void (*digits_verbalise)(struct mx_text_sink *sink, const char *digits))
 {
     size_t at = 0;
     while (mx_text_is_digit(mx_text_peek(scan, at)) || (at == 0 && mx_text_peek(scan, 0) == '.')) {
@@ -233,7 +233,7 @@ size_t mx_text_numeral_spell(const struct mx_text_scan *scan, const char *point,
         if (digit[0] == '.') {
             mx_text_sink_word(scan->sink, point);
         } else {
-            digits_say(scan->sink, digit);
+            digits_verbalise(scan->sink, digit);
         }
     }
     return at;

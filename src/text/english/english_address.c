@@ -15,7 +15,7 @@ bool mx_english_is_street(const struct mx_form_match *match)
     return mx_form_capture(match, "word") != NULL || mx_form_capture(match, "i2") != NULL;
 }
 
-void mx_english_street_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_street_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char digits[MX_FORM_DIGITS + 2];
     mx_form_digits(match, mx_form_capture(match, "i"), digits);

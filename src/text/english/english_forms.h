@@ -26,13 +26,13 @@ bool mx_english_is_fraction(const struct mx_form_match *match);
 bool mx_english_is_street(const struct mx_form_match *match);
 bool mx_english_is_state(const struct mx_form_match *match);
 
-void mx_english_date_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_decade_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_time_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_duration_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_fraction_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_ordinal_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_power_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_english_street_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_date_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_decade_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_time_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_duration_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_power_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_english_street_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 
 #endif

@@ -65,7 +65,7 @@ bool mx_english_number(const struct mx_form_match *match, const char *rules, con
     return !strcmp(rules, "plain") && mx_icu_number(match->id, "cardinal", digits, out);
 }
 
-void mx_english_ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const endings[] = {"th", "st", "nd", "rd"};
     const unsigned value = mx_form_value_of(match, "w") % 100, last = value >= 11 && value <= 13 ? 0 : value % 10;
@@ -90,7 +90,7 @@ bool mx_english_is_fraction(const struct mx_form_match *match)
     return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
 }
 
-void mx_english_fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
     const bool mixed = mx_form_capture(match, "w") != NULL, unit = mx_form_capture(match, "unit") != NULL;
@@ -137,7 +137,7 @@ bool mx_english_month_first(const struct mx_form_match *match)
     return match->id == MX_LANGUAGE_EN || match->id == MX_LANGUAGE_EN_NYC || mx_form_value_of(match, "day") > 12;
 }
 
-void mx_english_date_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_date_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const bool day_first = match->captures[0].name[0] == 'd' && mx_form_value_of(match, "day") > 0;
     mx_form_spoken(match, day_first ? "the {day:ordinal} of {mon:name}" : "{mon:name} {day:ordinal}", out);
@@ -155,7 +155,7 @@ bool mx_english_is_decade(const struct mx_form_match *match)
     return true;
 }
 
-void mx_english_decade_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_decade_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const uint32_t first = match->points[match->begin];
     if (first == 'm' || first == 'M') mx_form_put(out, "mid");
@@ -200,8 +200,8 @@ bool mx_english_is_hour(const struct mx_form_match *match)
 }
 
 /* One time of day; `half` and `zone` are those of the form, if they belong to it. */
-static void clock_say(const struct mx_form_match *match, const char *hour, const char *min, const char *half,
-                      struct mx_text_points *out)
+static void clock_verbalise(const struct mx_form_match *match, const char *hour, const char *min, const char *half,
+                            struct mx_text_points *out)
 {
     const struct mx_form_capture *const minutes = mx_form_capture(match, min);
     const unsigned h = mx_form_value_of(match, hour), m = minutes == NULL ? 0 : mx_form_value(match, minutes);
@@ -215,17 +215,17 @@ static void clock_say(const struct mx_form_match *match, const char *hour, const
     if (halved) mx_form_spoken(match, half[4] == '2' ? "{half2}" : "{half}", out);
 }
 
-void mx_english_time_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_time_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
-    clock_say(match, "hour", "min", "half", out);
+    clock_verbalise(match, "hour", "min", "half", out);
     if (mx_form_capture(match, "hour2") != NULL) {
         mx_form_put(out, "to");
-        clock_say(match, "hour2", "min2", "half2", out);
+        clock_verbalise(match, "hour2", "min2", "half2", out);
     }
     mx_form_spoken(match, "({zone})", out);
 }
 
-void mx_english_duration_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_duration_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const units[] = {"hour", "minute", "second"};
     static const char *const names[] = {"hour", "min", "min2"};
@@ -242,7 +242,7 @@ void mx_english_duration_say(const struct mx_form_match *match, struct mx_text_p
 /* ---- powers ---- */
 
 /* 10⁻³ is ten to the minus third. */
-void mx_english_power_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_english_power_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     bool minus;
     const unsigned exponent = mx_form_power(match, &minus);

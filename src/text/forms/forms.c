@@ -62,8 +62,8 @@ static bool sentence_ends(const struct mx_form_match *match)
     return mx_text_is_upper(mx_form_point(match, at));
 }
 
-static void form_say(const struct mx_form_match *match, bool minus, struct mx_text_points *out,
-                     const struct mx_form_told *told)
+static void form_verbalise(const struct mx_form_match *match, bool minus, struct mx_text_points *out,
+                           const struct mx_form_told *told)
 {
     if (minus) mx_form_put(out, match->forms->minus);
     const size_t begin = out->count;
@@ -114,7 +114,7 @@ void mx_forms_apply(enum mx_language_id language, const struct mx_text_points *i
         match.begin = at + minus;
         best = match;
         if (is_place(before, point) && form_find(&best, &match) && (!minus || takes_sign(&best))) {
-            form_say(&best, minus, out, told);
+            form_verbalise(&best, minus, out, told);
             report->numbers_read++;
             at = best.end;
             continue;

@@ -198,19 +198,20 @@ bool mx_form_is_dial(const struct mx_form_match *match); /* 1-800-GO-U-HAUL */
 bool mx_form_after_letter(const struct mx_form_match *match);
 bool mx_form_between_words(const struct mx_form_match *match); /* a sign with blanks around it */
 bool mx_form_between_letters(const struct mx_form_match *match);
-void mx_form_serial_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_serial_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 size_t mx_form_phone_take(const struct mx_form_match *match);
-void mx_form_phone_say(const struct mx_form_match *match, struct mx_text_points *out);
-void mx_form_dotted_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_phone_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_dotted_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 size_t mx_form_electronic_take(const struct mx_form_match *match);
-void mx_form_electronic_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_electronic_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 size_t mx_form_formula_take(const struct mx_form_match *match); /* H₂O */
-void mx_form_formula_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_formula_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 
 /* Numbers and amounts (forms_amount.c). */
-void mx_form_number_say(const struct mx_form_match *match, struct mx_text_points *out); /* {n}; 007 digit by digit */
+void mx_form_number_verbalise(const struct mx_form_match *match,
+                              struct mx_text_points *out); /* {n}; 007 digit by digit */
 /* {n}, {currency}, {n2}, {i}; then what the row has as `spoken`. */
-void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_money_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 bool mx_form_is_unit(const struct mx_form_match *match);  /* {unit} is not the beginning of something else */
 bool mx_form_is_ratio(const struct mx_form_match *match); /* {unit}/{unit2} is no unit of its own: "km/h" */
 bool mx_form_is_dated(const struct mx_form_match *match); /* after a word of the list "dated": "am", "el", "le" */
@@ -220,7 +221,7 @@ unsigned mx_form_year_value(const struct mx_form_match *match); /* {year}, or {y
 
 /* Emoji by their names (forms_emoji.c). */
 size_t mx_form_emoji_take(const struct mx_form_match *match);
-void mx_form_emoji_say(const struct mx_form_match *match, struct mx_text_points *out);
+void mx_form_emoji_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
 
 extern const struct mx_form_item mx_form_powers[]; /* ⁰ to ⁹, a list that languages share (forms_amount.c) */
 

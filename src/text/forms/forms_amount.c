@@ -53,7 +53,7 @@ unsigned mx_form_year_value(const struct mx_form_match *match)
     return year != 0 ? year : yy + (yy >= 50 ? 1900 : 2000);
 }
 
-void mx_form_number_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_number_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const struct mx_form_capture *const number = mx_form_capture(match, "n");
     const bool spelled = number->length > 1 && match->points[number->at] == '0' &&
@@ -111,8 +111,8 @@ unsigned mx_form_power(const struct mx_form_match *match, bool *minus)
 /* ---- money ---- */
 
 /* An amount, with the smaller coin for hundredths: twenty dollars one cent. */
-static void amount_say(const struct mx_form_match *match, const struct mx_form_item *currency, const char *digits,
-                       struct mx_text_points *out)
+static void amount_verbalise(const struct mx_form_match *match, const struct mx_form_item *currency, const char *digits,
+                             struct mx_text_points *out)
 {
     char whole[MX_FORM_DIGITS + 4], small[16];
     const size_t length = strcspn(digits, ".");
@@ -135,7 +135,7 @@ static void amount_say(const struct mx_form_match *match, const struct mx_form_i
     mx_form_counted(match, small, coin, out);
 }
 
-void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_money_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const names[] = {"n", "n2", "i"};
     const struct mx_form_capture *currency = mx_form_capture(match, "currency");
@@ -153,7 +153,7 @@ void mx_form_money_say(const struct mx_form_match *match, struct mx_text_points 
         }
         (void)snprintf(full, sizeof full, "%s%s", i == 2 ? "." : "", digits);
         if (i == 1) mx_form_put(out, match->forms->to);
-        amount_say(match, currency->item, full, out);
+        amount_verbalise(match, currency->item, full, out);
     }
     if (match->row->spoken != NULL) mx_form_spoken(match, match->row->spoken, out);
     if (mx_form_capture(match, "unit") == NULL) return;

@@ -207,7 +207,7 @@ size_t mx_form_emoji_take(const struct mx_form_match *match)
     return end;
 }
 
-void mx_form_emoji_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_emoji_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char name[MX_ICU_WORDS];
     const uint32_t point = mx_form_point(match, match->begin);

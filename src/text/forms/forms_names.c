@@ -156,7 +156,7 @@ size_t mx_form_phone_take(const struct mx_form_match *match)
 }
 
 /* Digits one by one, or short groups as numbers, with a pause between groups; eight hundred for 800. */
-void mx_form_phone_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_phone_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const struct mx_forms *const forms = match->forms;
     for (size_t at = match->begin; at < match->end;) {
@@ -197,7 +197,7 @@ bool mx_form_is_dial(const struct mx_form_match *match)
 }
 
 /* Numbers with signs between them that are said: 10.0.0.1:80, 1.2.3. Digits of addresses one by one. */
-void mx_form_dotted_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_dotted_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const bool version = match->row->rule[0] == 'v';
     for (size_t at = match->begin; at < match->end;) {
@@ -237,7 +237,7 @@ bool mx_form_is_serial(const struct mx_form_match *match)
 }
 
 /* Digits as a number if they are few or round; "te-b-1" keeps its hyphens between letters, as words do. */
-void mx_form_serial_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_serial_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     for (size_t at = match->begin; at < match->end;) {
         const uint32_t point = match->points[at], before = at > match->begin ? match->points[at - 1] : 0;
@@ -379,7 +379,7 @@ static bool is_unspeakable(const struct mx_form_match *match, size_t at, size_t 
            !is_vowel(match->points[end - 2]);
 }
 
-void mx_form_electronic_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_electronic_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     for (size_t at = match->begin; at < match->end;) {
         const uint32_t point = match->points[at];
@@ -446,7 +446,7 @@ size_t mx_form_formula_take(const struct mx_form_match *match)
     return below && letters ? end : 0;
 }
 
-void mx_form_formula_say(const struct mx_form_match *match, struct mx_text_points *out)
+void mx_form_formula_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     for (size_t at = match->begin; at < match->end;) {
         const uint32_t point = match->points[at];

@@ -135,8 +135,8 @@ static void agreed_get(const struct mx_form_match *match, const struct mx_form_c
         (void)snprintf(rules, MX_ICU_WORDS, "%s", ordinal ? "ordinal" : match->forms->cardinal);
 }
 
-static void number_say(const struct mx_form_match *match, const struct mx_form_capture *capture, const char *rules,
-                       struct mx_text_points *out)
+static void number_verbalise(const struct mx_form_match *match, const struct mx_form_capture *capture,
+                             const char *rules, struct mx_text_points *out)
 {
     char digits[MX_FORM_DIGITS + 2], full[MX_ICU_WORDS] = "";
     mx_form_digits(match, capture, digits);
@@ -213,8 +213,8 @@ static void item_put(const struct mx_form_match *match, const struct mx_form_ite
     mx_form_put(out, words);
 }
 
-static void item_say(const struct mx_form_match *match, const struct mx_form_item *item, const char *counted,
-                     struct mx_text_points *out)
+static void item_verbalise(const struct mx_form_match *match, const struct mx_form_item *item, const char *counted,
+                           struct mx_text_points *out)
 {
     char digits[MX_FORM_DIGITS + 2];
     counted_get(match, counted, digits);
@@ -233,8 +233,8 @@ void mx_form_counted(const struct mx_form_match *match, const char *digits, cons
 
 /* ---- captures ---- */
 
-static void letters_say(const struct mx_form_match *match, const struct mx_form_capture *capture,
-                        struct mx_text_points *out)
+static void letters_verbalise(const struct mx_form_match *match, const struct mx_form_capture *capture,
+                              struct mx_text_points *out)
 {
     for (size_t i = 0; i < capture->length; i++) {
         const uint32_t point = match->points[capture->at + i];
@@ -243,14 +243,14 @@ static void letters_say(const struct mx_form_match *match, const struct mx_form_
     }
 }
 
-static void written_say(const struct mx_form_match *match, const struct mx_form_capture *capture,
-                        struct mx_text_points *out)
+static void written_verbalise(const struct mx_form_match *match, const struct mx_form_capture *capture,
+                              struct mx_text_points *out)
 {
     for (size_t i = 0; i < capture->length; i++) mx_text_points_push(out, match->points[capture->at + i]);
 }
 
-static void name_say(const struct mx_form_match *match, const struct mx_form_capture *capture, bool month, bool alone,
-                     struct mx_text_points *out)
+static void name_verbalise(const struct mx_form_match *match, const struct mx_form_capture *capture, bool month,
+                           bool alone, struct mx_text_points *out)
 {
     const bool other = month && capture->value >= 12; /* of the other calendar */
     const char *const name = mx_icu_name(match->id, other ? match->forms->calendar : NULL,
@@ -262,7 +262,8 @@ static void name_say(const struct mx_form_match *match, const struct mx_form_cap
 }
 
 /* {name}, {name:how}, {name>list}, {name>list:how}; `text` is what stands between the braces. */
-static void capture_say(const struct mx_form_match *match, const char *text, size_t length, struct mx_text_points *out)
+static void capture_verbalise(const struct mx_form_match *match, const char *text, size_t length,
+                              struct mx_text_points *out)
 {
     char name[MX_FORM_WORD], *list, *how;
     (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
@@ -274,22 +275,22 @@ static void capture_say(const struct mx_form_match *match, const char *text, siz
     if (capture == NULL) return;
     if (list != NULL && capture->item != NULL) {
         const struct mx_form_item *const item = mx_form_item_find(match->forms, list, capture->item->written);
-        if (item != NULL) item_say(match, item, how, out);
+        if (item != NULL) item_verbalise(match, item, how, out);
     } else if (capture->item != NULL) {
-        item_say(match, capture->item, how, out);
+        item_verbalise(match, capture->item, how, out);
     } else if (how != NULL && !strcmp(how, "letters")) {
-        letters_say(match, capture, out);
+        letters_verbalise(match, capture, out);
     } else if (!strncmp(name, "month", 5) || !strncmp(name, "weekday", 7)) {
-        name_say(match, capture, name[0] == 'm', how != NULL && !strcmp(how, "alone"), out);
+        name_verbalise(match, capture, name[0] == 'm', how != NULL && !strcmp(how, "alone"), out);
     } else if (!strncmp(name, "mon", 3) && how != NULL && !strcmp(how, "name")) {
         struct mx_form_capture named = *capture;
         named.value = mx_form_value(match, capture) - 1;
-        name_say(match, &named, true, false, out);
+        name_verbalise(match, &named, true, false, out);
     } else if (is_number(match, capture) || !strncmp(name, "rom", 3)) {
-        number_say(match, capture, how == NULL ? "cardinal" : how, out);
+        number_verbalise(match, capture, how == NULL ? "cardinal" : how, out);
     } else {
         push_gap(out);
-        written_say(match, capture, out);
+        written_verbalise(match, capture, out);
     }
 }
 
@@ -312,7 +313,7 @@ static void spoken_part(const struct mx_form_match *match, const char *text, con
         const char *close;
         if (*text == '{') {
             close = memchr(text, '}', (size_t)(end - text));
-            capture_say(match, text + 1, (size_t)(close - text - 1), out);
+            capture_verbalise(match, text + 1, (size_t)(close - text - 1), out);
             text = close + 1;
         } else if (*text == '(') {
             close = memchr(text, ')', (size_t)(end - text));

@@ -84,7 +84,7 @@ static void day_put(const struct mx_form_match *match, const char *name, struct 
         mx_form_value_put(match, "numbering", day, out);
 }
 
-static void date_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void date_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const names[] = {"day", "day2", "day3"};
     const bool year = mx_form_capture(match, "year") != NULL || mx_form_capture(match, "yy") != NULL;
@@ -115,7 +115,7 @@ static void hour_put(const struct mx_form_match *match, const char *name, const 
     if (minute > 0) mx_form_value_put(match, "cardinal-feminine", minute, out);
 }
 
-static void time_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void time_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     hour_put(match, "hour", "min", out);
     if (mx_form_capture(match, "hour2") != NULL) {
@@ -125,7 +125,7 @@ static void time_say(const struct mx_form_match *match, struct mx_text_points *o
     mx_form_spoken(match, "( {zone})", out);
 }
 
-static void duration_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void duration_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const struct mx_form_item items[] = {
         {"h", "heure|heures", "feminine"}, {"m", "minute|minutes", "feminine"}, {"s", "seconde|secondes", "feminine"}};
@@ -147,7 +147,7 @@ static bool is_fraction(const struct mx_form_match *match)
     return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
 }
 
-static void fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
     const struct mx_form_capture *const unit = mx_form_capture(match, "unit");
@@ -172,7 +172,7 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
 
 /* ---- others ---- */
 
-static void ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char rules[MX_FORM_WORD];
     const struct mx_form_capture *const ending = mx_form_capture(match, "ending");
@@ -194,7 +194,7 @@ static bool is_degree_ordinal(const struct mx_form_match *match)
     return (match->begin == 0 && match->end == match->count) || (after[0] != 0 && !MX_FORM_LISTED(others, after));
 }
 
-static void power_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void power_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     bool minus;
     const unsigned exponent = mx_form_power(match, &minus);
@@ -225,7 +225,7 @@ static bool is_reign(const struct mx_form_match *match)
     return at + 2 < match->begin && mx_text_is_upper(match->points[at - 1]);
 }
 
-static void reign_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void reign_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned value = (unsigned)mx_form_capture(match, "roman")->value;
     if (value == 1)
@@ -242,7 +242,7 @@ static bool is_prefix(const struct mx_form_match *match)
 }
 
 /* A row's words with "de" before a vowel as "d'": "un million d'euros". */
-static void scale_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void scale_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const size_t begin = out->count;
     mx_form_spoken(match, match->row->spoken, out);
@@ -261,53 +261,53 @@ static void scale_say(const struct mx_form_match *match, struct mx_text_points *
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_verbalise),
     /* ---- dates and times ---- */
-    MX_FORM("date", "{day}(er|ᵉʳ)?( )?{month}( {year})?", .fits = is_month, .say = date_say),
-    MX_FORM("date", "{weekday}(,)? {day}(er|ᵉʳ)? {month}( {year})?", .say = date_say),
-    MX_FORM("date", "{weekday} {day}(/|.){mon}((/|.)({year}|{yy}))?", .say = date_say),
-    MX_FORM("date", "{day}(er)?_~_{day2}(_~_{day3})? {month}( {year})?", .say = date_say),
-    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_say),
-    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_say),
-    MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_say),
+    MX_FORM("date", "{day}(er|ᵉʳ)?( )?{month}( {year})?", .fits = is_month, .say = date_verbalise),
+    MX_FORM("date", "{weekday}(,)? {day}(er|ᵉʳ)? {month}( {year})?", .say = date_verbalise),
+    MX_FORM("date", "{weekday} {day}(/|.){mon}((/|.)({year}|{yy}))?", .say = date_verbalise),
+    MX_FORM("date", "{day}(er)?_~_{day2}(_~_{day3})? {month}( {year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_verbalise),
+    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_verbalise),
+    MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_verbalise),
     MX_FORM("date", "{month} {year}", .fits = is_month, .spoken = "{month} {year:numbering}"),
     MX_FORM("year", "{w}_{era}", .spoken = "{w:numbering} {era}"),
     MX_FORM("decade", "les {i:2}s", .spoken = "les années {i:numbering}"),
     MX_FORM("range", "{year}~{year2}", .spoken = "{year:numbering} à {year2:numbering}"),
-    MX_FORM("time", "{hour}( )?(h|H|heures)( )?{min}( )?(min)?( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}( )?(h|H)( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}:{min}:{min2}", .say = duration_say),
-    MX_FORM("time", "{hour}( )?h( )?{min}( )?(min|mn)( )?{min2}( )?s", .say = duration_say),
-    MX_FORM("range", "{hour}( )?(h|:)( )?({min})?_~_{hour2}( )?(h|:)( )?({min2})?", .say = time_say),
+    MX_FORM("time", "{hour}( )?(h|H|heures)( )?{min}( )?(min)?( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}( )?(h|H)( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}:{min}:{min2}", .say = duration_verbalise),
+    MX_FORM("time", "{hour}( )?h( )?{min}( )?(min|mn)( )?{min2}( )?s", .say = duration_verbalise),
+    MX_FORM("range", "{hour}( )?(h|:)( )?({min})?_~_{hour2}( )?(h|:)( )?({min2})?", .say = time_verbalise),
 
     /* ---- money ---- */
-    MX_FORM("money", "({currency}|{code})_{n}", .fits = is_prefix, .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
-    MX_FORM("money", "({currency}|{code})_{n} {scale}", .spoken = "{n} {scale} de ({currency:many})({code:many})", .say = scale_say),
-    MX_FORM("money", "{n}_{scale}_(de |d')?({currency}|{code})", .spoken = "{n} {scale} de ({currency:many})({code:many})", .say = scale_say),
+    MX_FORM("money", "({currency}|{code})_{n}", .fits = is_prefix, .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_verbalise),
+    MX_FORM("money", "({currency}|{code})_{n} {scale}", .spoken = "{n} {scale} de ({currency:many})({code:many})", .say = scale_verbalise),
+    MX_FORM("money", "{n}_{scale}_(de |d')?({currency}|{code})", .spoken = "{n} {scale} de ({currency:many})({code:many})", .say = scale_verbalise),
     MX_FORM("money", "{n}_k({currency}|{code})", .spoken = "{n} mille ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} millions de ({currency:many})({code:many})", .say = scale_say),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{word}", .spoken = "par {word}", .say = mx_form_money_say),
+    MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} millions de ({currency:many})({code:many})", .say = scale_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|par)_{word}", .spoken = "par {word}", .say = mx_form_money_verbalise),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} à {n2} ({currency2:n2})({code:n2})"),
 
     /* ---- measures ---- */
-    MX_FORM("ordinal", "{w}{ending}", .say = ordinal_say),
+    MX_FORM("ordinal", "{w}{ending}", .say = ordinal_verbalise),
     MX_FORM("ordinal", "{w}°", .spoken = "{w:ordinal}", .fits = is_degree_ordinal),
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} (de )?{unit}", .spoken = "{n} {scale} de {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} par {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} par {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}( de | d'|_){unit}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}( de | d'|_){unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} à {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} à {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n:numbering} sur {n2} {unit:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_(x|×)_{n3}_{unit}", .spoken = "{n:numbering} sur {n2:numbering} sur {n3} {unit:n3}"),
 
     /* ---- numbers ---- */
-    MX_FORM("number", "{n}", .say = mx_form_number_say),
+    MX_FORM("number", "{n}", .say = mx_form_number_verbalise),
     MX_FORM("number", "{n} {scale}", .spoken = "{n} {scale}"),
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} à {n2:numbering}"),
@@ -315,20 +315,20 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "24_h_/_24", .spoken = "vingt-quatre heures sur vingt-quatre"),
     MX_FORM("number", "7_j(ours)?_/_7", .spoken = "sept jours sur sept"),
     MX_FORM("number", "24_(h)?/7_(j)?", .spoken = "vingt-quatre heures sur sept"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} fois dix puissance moins {i:numbering}"),
     MX_FORM("math", "{n}e+{i}", .spoken = "{n:numbering} fois dix puissance {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n:numbering} moins {n2:numbering} égale {n3:numbering}"),
     MX_FORM("math", "{n}_(x|×|*|·)_{n2}", .spoken = "{n:numbering} fois {n2:numbering}"),
     MX_FORM("math", "{n}_/_{n2}_=_{n3}", .spoken = "{n:numbering} divisé par {n2:numbering} égale {n3:numbering}"),
     MX_FORM("math", "{n}_^_{w}", .spoken = "{n:numbering} puissance {w:numbering}"),
-    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
-    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
+    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
+    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
     MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i:numbering} à {i2:numbering}"),
     MX_FORM("roman", "{roman}{romanending}", .fits = is_numeral, .spoken = "{roman:ordinal}"),
     MX_FORM("roman", "{chapter} {roman}", .spoken = "{chapter} {roman:numbering}"),
-    MX_FORM("roman", "{roman}(er|ᵉʳ)?", .fits = is_reign, .say = reign_say),
+    MX_FORM("roman", "{roman}(er|ᵉʳ)?", .fits = is_reign, .say = reign_verbalise),
     MX_FORM("sign", "/", .spoken = " ", .fits = mx_form_between_letters),
     MX_FORM("sign", "C#", .spoken = "c sharp"),
     MX_FORM("sign", "C++", .spoken = "c plus plus"),
@@ -338,15 +338,15 @@ static const struct mx_form_row rows[] = {
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-2}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|version ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_say),
-    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),
-    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_say),
-    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_say),
+    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-2}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-4}", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|version ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_verbalise),
+    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_verbalise),
+    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_verbalise),
     {.rule = NULL},
 };
 /* clang-format on */

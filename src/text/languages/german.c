@@ -165,7 +165,7 @@ static bool is_day_in_month(const struct mx_form_match *match)
            (match->begin == 0 || match->points[match->begin - 1] != '-');
 }
 
-static void date_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void date_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const bool year = mx_form_capture(match, "year") != NULL || mx_form_capture(match, "yy") != NULL;
     mx_form_spoken(match, "({weekday})({dayname})", out);
@@ -198,7 +198,7 @@ static bool is_decade(const struct mx_form_match *match)
     return mx_form_value_of(match, "i") % 10 == 0 && mx_form_value_of(match, "i") > 10;
 }
 
-static void decade_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void decade_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     mx_form_value_put(match, "numbering-year", mx_form_value_of(match, "i"), out);
     for (const char *c = mx_form_capture(match, "word") == NULL ? "er" : "ern"; *c != 0; c++)
@@ -220,7 +220,7 @@ static void append(struct mx_text_points *out, const char *text)
     for (; *text != 0; text++) mx_text_points_push(out, (unsigned char)*text);
 }
 
-static void fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2"), last = below % 100;
     const struct mx_form_capture *const unit = mx_form_capture(match, "unit");
@@ -247,7 +247,7 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
 
 /* ---- others ---- */
 
-static void ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char rules[32];
     const char *const ending = mx_form_capture(match, "ending")->item->spoken;
@@ -255,13 +255,13 @@ static void ordinal_say(const struct mx_form_match *match, struct mx_text_points
     mx_form_spoken(match, rules, out);
 }
 
-static void entry_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void entry_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     mx_form_spoken(match, "{i:numbering}", out);
     mx_form_mark(out, '.');
 }
 
-static void power_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void power_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     bool minus;
     const unsigned exponent = mx_form_power(match, &minus);
@@ -278,7 +278,7 @@ static bool is_reign(const struct mx_form_match *match)
 }
 
 /* Ludwig XIV. is "der Vierzehnte", the reign of Ludwigs XIV. "des Vierzehnten". */
-static void reign_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void reign_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char name[MX_FORM_WORD];
     mx_form_word_before(match, 0, name);
@@ -298,7 +298,7 @@ static size_t street_take(const struct mx_form_match *match)
     return street ? at + 1 : 0;
 }
 
-static void street_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void street_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     mx_form_put(out, "");
     for (size_t at = match->begin; at + 1 < match->end; at++) mx_text_points_push(out, match->points[at]);
@@ -319,22 +319,22 @@ static bool is_weekday(const struct mx_form_match *match)
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_verbalise),
     /* ---- dates and times ---- */
-    MX_FORM("date", "{day}._{month}(_({year}|{yy}))?", .say = date_say),
-    MX_FORM("date", "{day}.{mon}.(_({year}|{yy}))?", .fits = is_day_in_month, .say = date_say),
-    MX_FORM("date", "{day}.{mon}", .fits = is_day_in_month, .say = date_say),
-    MX_FORM("date", "({dayname}|{weekday})(,)? {day}.{mon}.({year}|{yy})?", .say = date_say),
-    MX_FORM("date", "({dayname}|{weekday})(,)? {day}._{month}( {year})?", .say = date_say),
-    MX_FORM("date", "{day}._~_{day2}._{month}( {year})?", .say = date_say),
-    MX_FORM("date", "{day}._~_{day2}.{mon}.({year}|{yy})?", .say = date_say),
-    MX_FORM("date", "{day}/{mon}/({year}|{yy})", .say = date_say),
-    MX_FORM("date", "{year}~{mon:2}~{day:2}", .say = date_say),
+    MX_FORM("date", "{day}._{month}(_({year}|{yy}))?", .say = date_verbalise),
+    MX_FORM("date", "{day}.{mon}.(_({year}|{yy}))?", .fits = is_day_in_month, .say = date_verbalise),
+    MX_FORM("date", "{day}.{mon}", .fits = is_day_in_month, .say = date_verbalise),
+    MX_FORM("date", "({dayname}|{weekday})(,)? {day}.{mon}.({year}|{yy})?", .say = date_verbalise),
+    MX_FORM("date", "({dayname}|{weekday})(,)? {day}._{month}( {year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}._~_{day2}._{month}( {year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}._~_{day2}.{mon}.({year}|{yy})?", .say = date_verbalise),
+    MX_FORM("date", "{day}/{mon}/({year}|{yy})", .say = date_verbalise),
+    MX_FORM("date", "{year}~{mon:2}~{day:2}", .say = date_verbalise),
     MX_FORM("date", "{year}~{mon:2}", .spoken = "{mon:name} {year:year}"),
     MX_FORM("date", "{month} {year}", .spoken = "{month} {year:year}"),
-    MX_FORM("decade", "{i:2}er({word})?", .fits = is_decade, .say = decade_say),
-    MX_FORM("decade", "{i:2}er", .fits = is_decade, .say = decade_say),
-    MX_FORM("decade", "{i:4}er", .fits = is_decade, .say = decade_say),
+    MX_FORM("decade", "{i:2}er({word})?", .fits = is_decade, .say = decade_verbalise),
+    MX_FORM("decade", "{i:2}er", .fits = is_decade, .say = decade_verbalise),
+    MX_FORM("decade", "{i:4}er", .fits = is_decade, .say = decade_verbalise),
     MX_FORM("year", "{year}", .spoken = "{year:year}", .fits = is_year),
     MX_FORM("year", "{i:1-4}_{era}", .spoken = "{i:year} {era}"),
     MX_FORM("range", "{year}~{year2}", .spoken = "{year:year} bis {year2:year}"),
@@ -348,14 +348,14 @@ static const struct mx_form_row rows[] = {
     MX_FORM("date", "{dayname}(,)? {hour}(:|.){min}( )?(Uhr)?", .spoken = "{dayname} {hour:cardinal-masculine} Uhr {min:minutes}"),
 
     /* ---- money ---- */
-    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
+    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_verbalise),
     MX_FORM("money", "{n},(~|–|—)_({currency}|{code})?", .spoken = "{n} ({currency})({code})"),
     MX_FORM("money", "({currency}|{code})_{n}_{scale}", .spoken = "{n} {scale} ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_({currency}|{code})", .spoken = "{n} {scale} ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "({currency}|{code})_{n}_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{word}", .spoken = "pro {word}", .say = mx_form_money_say),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "({currency}|{code})_{n}_/_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|pro)_{word}", .spoken = "pro {word}", .say = mx_form_money_verbalise),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} bis {n2} ({currency2:n2})({code:n2})"),
     MX_FORM("range", "{n}_~_{n2}_{scale}_({currency}|{code})", .spoken = "{n} bis {n2} {scale:many} ({currency:many})({code:many})"),
 
@@ -366,8 +366,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{scale}_{unit}", .spoken = "{scale:many} {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} pro {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n} pro {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} bis {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} bis {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n} mal {n2} {unit:n2}"),
@@ -375,18 +375,18 @@ static const struct mx_form_row rows[] = {
     MX_FORM("percent", "{n}_%ige({word})?", .spoken = "{n} prozentige"),
 
     /* ---- numbers ---- */
-    MX_FORM("number", "{n}", .say = mx_form_number_say),
+    MX_FORM("number", "{n}", .say = mx_form_number_verbalise),
     MX_FORM("number", "{n}_{scale}", .spoken = "{n} {scale}"),
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} bis {n2:numbering}"),
     MX_FORM("number", "{n}(x|×)", .spoken = "{n:cardinal-masculine}mal"),
     MX_FORM("ordinal", "{i:1-7}.", .spoken = "{i:ordinal}", .fits = is_ordinal),
-    MX_FORM("number", "{i:1-2}.", .fits = is_entry, .say = entry_say),
-    MX_FORM("ordinal", "{w}{ending}", .say = ordinal_say),
+    MX_FORM("number", "{i:1-2}.", .fits = is_entry, .say = entry_verbalise),
+    MX_FORM("ordinal", "{w}{ending}", .say = ordinal_verbalise),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} bis {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "vierundzwanzig sieben"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} mal zehn hoch minus {i:numbering}"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n:numbering} mal zehn hoch {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n} minus {n2} gleich {n3}"),
@@ -394,10 +394,10 @@ static const struct mx_form_row rows[] = {
     MX_FORM("math", "{n}_:_{n2}_=_{n3}", .spoken = "{n} geteilt durch {n2} gleich {n3}"),
     MX_FORM("math", "{n}_/_{n2}_=_{n3}", .spoken = "{n} geteilt durch {n2} gleich {n3}"),
     MX_FORM("math", "{n}_^_{w}", .spoken = "{n:numbering} hoch {w:numbering}"),
-    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
-    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
+    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
+    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
     MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i:numbering} zu {i2:numbering}"),
-    MX_FORM("roman", "{roman}.", .fits = is_reign, .say = reign_say),
+    MX_FORM("roman", "{roman}.", .fits = is_reign, .say = reign_verbalise),
     MX_FORM("roman", "{chapter} {roman}", .spoken = "{chapter} {roman:numbering}"),
     MX_FORM("roman", "{roman}. {chapter}", .spoken = "{roman:ordinal} {chapter}"),
     MX_FORM("sign", "/", .spoken = " ", .fits = mx_form_between_letters),
@@ -407,19 +407,19 @@ static const struct mx_form_row rows[] = {
     MX_FORM("sign", "{sign}", .spoken = "{sign}"),
     MX_FORM("title", "{title}", .spoken = "{title}"),
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
-    MX_FORM("abbreviation", NULL, .take = street_take, .say = street_say),
+    MX_FORM("abbreviation", NULL, .take = street_take, .say = street_verbalise),
     MX_FORM("weekday", "{dayname}", .spoken = "{dayname}", .fits = is_weekday),
 
     /* ---- names made of digits ---- */
-    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-4}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|version ){i:1-4}(.{i2:1-4})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
-    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),
-    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_say),
-    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_say),
+    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|version )?{i:1-4}.{i2:1-4}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|version ){i:1-4}(.{i2:1-4})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_verbalise),
+    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_verbalise),
+    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_verbalise),
+    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_verbalise),
     {.rule = NULL},
 };
 /* clang-format on */

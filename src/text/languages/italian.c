@@ -108,7 +108,7 @@ static void day_put(const struct mx_form_match *match, const char *name, struct 
         mx_form_value_put(match, "numbering", day, out);
 }
 
-static void date_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void date_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const bool year = mx_form_capture(match, "year") != NULL || mx_form_capture(match, "yy") != NULL;
     mx_form_spoken(match, "({weekday} )", out);
@@ -155,7 +155,7 @@ static void hour_put(const struct mx_form_match *match, const char *name, const 
         mx_form_value_put(match, "numbering", minute, out);
 }
 
-static void time_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void time_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     hour_put(match, "hour", "min", out);
     if (mx_form_capture(match, "hour2") != NULL) {
@@ -165,7 +165,7 @@ static void time_say(const struct mx_form_match *match, struct mx_text_points *o
     mx_form_spoken(match, "( {zone})", out);
 }
 
-static void duration_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void duration_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const struct mx_form_item items[] = {{"m", "minuto|minuti", "masculine"},
                                                 {"s", "secondo|secondi", "masculine"}};
@@ -190,7 +190,7 @@ static bool is_fraction(const struct mx_form_match *match)
     return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
 }
 
-static void fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
     const struct mx_form_capture *const unit = mx_form_capture(match, "unit");
@@ -235,14 +235,14 @@ static bool is_ordinal(const struct mx_form_match *match)
     return true;
 }
 
-static void ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char rules[MX_FORM_WORD];
     (void)snprintf(rules, sizeof rules, "{w:ordinal-%s}", mx_form_capture(match, "ending")->item->spoken);
     mx_form_spoken(match, rules, out);
 }
 
-static void power_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void power_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     bool minus;
     const unsigned exponent = mx_form_power(match, &minus);
@@ -279,7 +279,7 @@ static bool is_reign(const struct mx_form_match *match)
     return at + 2 < match->begin && mx_text_is_upper(match->points[at - 1]);
 }
 
-static void reign_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void reign_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const queens[] = {"elisabetta", "caterina",   "maria",    "giovanna",
                                          "vittoria",   "margherita", "cristina", "anna"};
@@ -290,7 +290,7 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
 }
 
 /* '800 and '90: centuries and decades. */
-static void apostrophe_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void apostrophe_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     if (match->begin > 0 && mx_text_is_letter(match->points[match->begin - 1]))
         mx_text_points_push(out, '\''); /* nell'800 */
@@ -300,57 +300,57 @@ static void apostrophe_say(const struct mx_form_match *match, struct mx_text_poi
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_verbalise),
     /* ---- dates and times ---- */
-    MX_FORM("date", "{day}(°|º)?( )?{month}( {year})?", .fits = is_month, .say = date_say),
-    MX_FORM("date", "{weekday}(,)? {day}(°|º)? {month}( {year})?", .say = date_say),
-    MX_FORM("date", "{day}_~_{day2} {month}( {year})?", .say = date_say),
-    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_say),
-    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_say),
-    MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_say),
+    MX_FORM("date", "{day}(°|º)?( )?{month}( {year})?", .fits = is_month, .say = date_verbalise),
+    MX_FORM("date", "{weekday}(,)? {day}(°|º)? {month}( {year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}_~_{day2} {month}( {year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_verbalise),
+    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_verbalise),
+    MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_verbalise),
     MX_FORM("date", "{month} {year}", .fits = is_month, .spoken = "{month} {year:numbering}"),
     MX_FORM("year", "{w}_{era}", .spoken = "{w:numbering} {era}"),
-    MX_FORM("decade", "<'{i:2-3}", .say = apostrophe_say),
+    MX_FORM("decade", "<'{i:2-3}", .say = apostrophe_verbalise),
     MX_FORM("range", "{year}~{year2}", .spoken = "{year:numbering} {year2:numbering}"),
-    MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}.{min}( {zone})?", .fits = is_time, .say = time_say),
-    MX_FORM("time", "{hour}:{min}:{min2}", .say = duration_say),
-    MX_FORM("range", "{hour}(:|.){min}_~_{hour2}(:|.){min2}", .say = time_say),
+    MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}.{min}( {zone})?", .fits = is_time, .say = time_verbalise),
+    MX_FORM("time", "{hour}:{min}:{min2}", .say = duration_verbalise),
+    MX_FORM("range", "{hour}(:|.){min}_~_{hour2}(:|.){min2}", .say = time_verbalise),
 
     /* ---- money ---- */
-    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
+    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_verbalise),
     MX_FORM("money", "({currency}|{code})_{n} {scale}", .spoken = "{n} {scale} di ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_(di )?({currency}|{code})", .spoken = "{n} {scale} di ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} milioni di ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_mila_({currency}|{code})", .spoken = "{n:numbering}mila ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_({currency}|{code})_(/|al)_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "a {word}", .say = mx_form_money_say),
+    MX_FORM("money", "{n}_({currency}|{code})_(/|al)_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "a {word}", .say = mx_form_money_verbalise),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n:numbering} {n2} ({currency2:n2})({code:n2})"),
 
     /* ---- measures ---- */
-    MX_FORM("ordinal", "{w}{ending}", .fits = is_ordinal, .say = ordinal_say),
+    MX_FORM("ordinal", "{w}{ending}", .fits = is_ordinal, .say = ordinal_verbalise),
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} (di )?{unit}", .spoken = "{n} {scale} di {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} per {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} per {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}( di |_){unit}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}( di |_){unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n:numbering} per {n2} {unit:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_(x|×)_{n3}_{unit}", .spoken = "{n:numbering} per {n2:numbering} per {n3} {unit:n3}"),
 
     /* ---- numbers ---- */
-    MX_FORM("number", "{n}", .say = mx_form_number_say),
+    MX_FORM("number", "{n}", .say = mx_form_number_verbalise),
     MX_FORM("number", "{n} {scale}", .spoken = "{n} {scale}"),
     MX_FORM("number", "{n}_mila", .spoken = "{n:numbering}mila"),
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "ventiquattro su sette"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("number", "24_(h|ore)_su_24", .spoken = "ventiquattro ore su ventiquattro"),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} per dieci alla meno {i:numbering}"),
     MX_FORM("math", "{n}e+{i}", .spoken = "{n:numbering} per dieci alla {i:numbering}"),
@@ -358,13 +358,13 @@ static const struct mx_form_row rows[] = {
     MX_FORM("math", "{n}_(x|×|*|·)_{n2}", .spoken = "{n:numbering} per {n2:numbering}"),
     MX_FORM("math", "{n}_(/|:)_{n2}_=_{n3}", .spoken = "{n:numbering} diviso {n2:numbering} uguale {n3:numbering}"),
     MX_FORM("math", "{n}_^_{w}", .spoken = "{n:numbering} alla {w:numbering}"),
-    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
-    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
+    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
+    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
     MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i:numbering} a {i2:numbering}"),
     MX_FORM("roman", "{chapter} {roman}", .spoken = "{chapter} {roman:numbering}"),
     MX_FORM("roman", "secolo {roman}", .spoken = "secolo {roman:ordinal}"),
     MX_FORM("roman", "{roman}(°|º|ª)?", .spoken = "{roman:ordinal}", .fits = is_before_noun),
-    MX_FORM("roman", "{roman}", .fits = is_reign, .say = reign_say),
+    MX_FORM("roman", "{roman}", .fits = is_reign, .say = reign_verbalise),
     MX_FORM("sign", "/", .spoken = " ", .fits = mx_form_between_letters),
     MX_FORM("sign", "C#", .spoken = "c sharp"),
     MX_FORM("sign", "C++", .spoken = "c più più"),
@@ -374,15 +374,15 @@ static const struct mx_form_row rows[] = {
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|versione )?{i:1-4}.{i2:1-2}.{i3:1-2}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|versione ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
-    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),
-    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_say),
-    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_say),
+    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|versione )?{i:1-4}.{i2:1-2}.{i3:1-2}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|versione ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_verbalise),
+    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_verbalise),
+    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_verbalise),
+    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_verbalise),
     {.rule = NULL},
 };
 /* clang-format on */

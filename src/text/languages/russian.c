@@ -37,7 +37,7 @@ static void year_put(const struct mx_form_match *match, const char *agreement, s
     ordinal_put(match, agreement, year != NULL ? mx_form_value(match, year) : yy, out);
 }
 
-static void date_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void date_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const char *const day = day_agreement(match);
     mx_form_spoken(match, "({weekday} )", out);
@@ -83,7 +83,7 @@ static void form_put(const struct word_form *forms, size_t count, const char *ag
         }
 }
 
-static void years_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void years_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const struct word_form words[] = {{"masculine", "год"},         {"masculine-genitive", "года"},
                                              {"masculine-dative", "году"}, {"masculine-locative", "году"},
@@ -116,7 +116,7 @@ static void years_say(const struct mx_form_match *match, struct mx_text_points *
 }
 
 /* с 1941 по 1945 год */
-static void span_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void span_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const struct mx_form_capture *const second = mx_form_capture(match, "year2");
     const bool until = match->points[second->at - 2] == 0x43e && match->points[second->at - 3] == 0x434; /* до */
@@ -143,12 +143,12 @@ static bool is_heading(const struct mx_form_match *match)
     return match->begin == 0 && match->end == match->count && year >= 1700 && year < 2100;
 }
 
-static void heading_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void heading_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     year_put(match, "masculine", out);
 }
 
-static void century_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void century_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const struct word_form words[] = {{"masculine", "век"},         {"masculine-genitive", "века"},
                                              {"masculine-dative", "веку"}, {"masculine-locative", "веке"},
@@ -189,7 +189,7 @@ static void hour_put(const struct mx_form_match *match, const char *hour, const 
     mx_form_counted(match, digits, &minutes, out);
 }
 
-static void time_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void time_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const struct mx_form_item seconds = {"с", "секунда|секунды|секунд", "feminine"};
     hour_put(match, "hour", "min", out);
@@ -212,7 +212,7 @@ static bool is_fraction(const struct mx_form_match *match)
     return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
 }
 
-static void fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char digits[16];
     const struct mx_form_capture *const whole = mx_form_capture(match, "w");
@@ -242,7 +242,7 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
 /* ---- others ---- */
 
 /* "5-е издание" is neuter, "5-е" alone plural. */
-static void ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char after[MX_FORM_WORD];
     const char *agreement = mx_form_capture(match, "ending")->item->spoken;
@@ -255,7 +255,7 @@ static void ordinal_say(const struct mx_form_match *match, struct mx_text_points
     ordinal_put(match, agreement, mx_form_value_of(match, "w"), out);
 }
 
-static void power_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void power_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     bool minus;
     const unsigned exponent = mx_form_power(match, &minus);
@@ -277,7 +277,7 @@ static bool is_before_capital(const struct mx_form_match *match)
 }
 
 /* "город Казань", but "в городе Казань", "население города Казань" */
-static void city_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void city_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char before[MX_FORM_WORD];
     mx_form_word_before(match, 0, before);
@@ -292,7 +292,7 @@ static bool is_reign(const struct mx_form_match *match)
     return at + 2 < match->begin && mx_text_is_upper(match->points[at - 1]);
 }
 
-static void reign_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void reign_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const char *const men[] = {"петра",   "николая", "александра", "ивана",   "павла",   "людовика",   "карла",
                                       "генриха", "георга",  "фридриха",   "алексея", "филиппа", "вильгельма", "иоанна"};
@@ -317,33 +317,33 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_verbalise),
     /* ---- dates and times ---- */
-    MX_FORM("date", "{day}(-|_){month}((-|_){year}(_{years})?)?", .fits = is_day, .say = date_say),
-    MX_FORM("date", "{day}(-|_){month}(-|_){year}(_{years})?", .say = date_say),
-    MX_FORM("date", "{weekday}(,)? {day} {month}( {year}(_{years})?)?", .say = date_say),
-    MX_FORM("date", "{day}_~_{day2} {month}( {year}(_{years})?)?", .fits = is_day, .say = date_say),
-    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})(_{years})?", .say = date_say),
-    MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_say),
-    MX_FORM("year", "{year}(_{years})", .say = years_say),
-    MX_FORM("year", "{year}_~_{year2}(_{years})", .say = years_say),
-    MX_FORM("year", "с {year} (по|до) {year2}(_{years})?", .say = span_say),
+    MX_FORM("date", "{day}(-|_){month}((-|_){year}(_{years})?)?", .fits = is_day, .say = date_verbalise),
+    MX_FORM("date", "{day}(-|_){month}(-|_){year}(_{years})?", .say = date_verbalise),
+    MX_FORM("date", "{weekday}(,)? {day} {month}( {year}(_{years})?)?", .say = date_verbalise),
+    MX_FORM("date", "{day}_~_{day2} {month}( {year}(_{years})?)?", .fits = is_day, .say = date_verbalise),
+    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})(_{years})?", .say = date_verbalise),
+    MX_FORM("date", "{year}(/|.|-){mon:2}(/|.|-){day:2}", .say = date_verbalise),
+    MX_FORM("year", "{year}(_{years})", .say = years_verbalise),
+    MX_FORM("year", "{year}_~_{year2}(_{years})", .say = years_verbalise),
+    MX_FORM("year", "с {year} (по|до) {year2}(_{years})?", .say = span_verbalise),
     MX_FORM("date", "{day} числа", .spoken = "{day:ordinal-neuter-genitive} числа"),
-    MX_FORM("date", "{day}.{mon}", .fits = is_short_date, .say = date_say),
-    MX_FORM("year", "{year}", .fits = is_heading, .say = heading_say),
+    MX_FORM("date", "{day}.{mon}", .fits = is_short_date, .say = date_verbalise),
+    MX_FORM("year", "{year}", .fits = is_heading, .say = heading_verbalise),
     MX_FORM("year", "{w}_{era}", .spoken = "{w} {era}"),
-    MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}_ч(.)?_{min}_мин(.)?", .say = time_say),
-    MX_FORM("time", "{hour}:{min}:{min2}", .say = time_say),
-    MX_FORM("range", "{hour}:{min}_~_{hour2}:{min2}", .say = time_say),
+    MX_FORM("time", "{hour}:{min}( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}_ч(.)?_{min}_мин(.)?", .say = time_verbalise),
+    MX_FORM("time", "{hour}:{min}:{min2}", .say = time_verbalise),
+    MX_FORM("range", "{hour}:{min}_~_{hour2}:{min2}", .say = time_verbalise),
 
     /* ---- money ---- */
-    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
+    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_verbalise),
     MX_FORM("money", "({currency}|{code})_{n}_{scale}", .spoken = "{n} {scale} ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_({currency}|{code})", .spoken = "{n} {scale} ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "за {word}", .say = mx_form_money_say),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "за {word}", .say = mx_form_money_verbalise),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} - {n2} ({currency2:n2})({code:n2})"),
 
     /* ---- measures ---- */
@@ -351,56 +351,56 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{n} {scale} {unit}", .spoken = "{n} {scale} {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} на {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n} на {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n} - {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} - {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|х|×)_{n2}_{unit}", .spoken = "{n} на {n2} {unit:n2}"),
     MX_FORM("measure", "{n}_(x|х|×)_{n2}_(x|х|×)_{n3}_{unit}", .spoken = "{n} на {n2} на {n3} {unit:n3}"),
 
     /* ---- numbers ---- */
-    MX_FORM("number", "{n}", .say = mx_form_number_say),
+    MX_FORM("number", "{n}", .say = mx_form_number_verbalise),
     MX_FORM("number", "{n} {scale}", .spoken = "{n} {scale}"),
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} - {n2:numbering}"),
-    MX_FORM("ordinal", "{w}-{ending}", .say = ordinal_say),
+    MX_FORM("ordinal", "{w}-{ending}", .say = ordinal_verbalise),
     MX_FORM("number", "{n}-{word}", .spoken = "{n} {word}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n} - {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "двадцать четыре на семь"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n} на десять в минус {i:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n} на десять в {i:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n} минус {n2} равно {n3}"),
     MX_FORM("math", "{n}_(x|х|×|*|·)_{n2}", .spoken = "{n} на {n2}"),
     MX_FORM("math", "{n}_(/|:)_{n2}_=_{n3}", .spoken = "{n} разделить на {n2} равно {n3}"),
     MX_FORM("math", "{n}_^_{w}", .spoken = "{n} в {w:ordinal-feminine-locative} степени"),
-    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
-    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
+    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
+    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
     MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i} - {i2}"),
-    MX_FORM("roman", "{roman}(_~_{roman2})? {century}", .say = century_say),
+    MX_FORM("roman", "{roman}(_~_{roman2})? {century}", .say = century_verbalise),
     MX_FORM("roman", "{chapter} {roman}", .spoken = "{chapter} {roman:numbering}"),
-    MX_FORM("roman", "{roman}", .fits = is_reign, .say = reign_say),
+    MX_FORM("roman", "{roman}", .fits = is_reign, .say = reign_verbalise),
     MX_FORM("sign", "/", .spoken = " ", .fits = mx_form_between_letters),
     MX_FORM("sign", "C#", .spoken = "си шарп"),
     MX_FORM("sign", "C++", .spoken = "си плюс плюс"),
     MX_FORM("sign", "#", .spoken = "решетка"),
     MX_FORM("sign", "{sign}", .spoken = "{sign}"),
     MX_FORM("title", "{title}", .spoken = "{title}"),
-    MX_FORM("title", "{city}", .fits = is_before_capital, .say = city_say),
+    MX_FORM("title", "{city}", .fits = is_before_capital, .say = city_verbalise),
     MX_FORM("word", "{yo}", .spoken = "{yo}"),
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|версия )?{i:1-4}.{i2:1-4}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|версия )?{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
-    MX_FORM("version", "v{i:1-4}", .say = mx_form_dotted_say),
-    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),
-    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_say),
-    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_say),
+    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|версия )?{i:1-4}.{i2:1-4}.{i3:1-6}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|версия )?{i:1-4}.{i2:1-4}", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "v{i:1-4}", .say = mx_form_dotted_verbalise),
+    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_verbalise),
+    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_verbalise),
+    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_verbalise),
     {.rule = NULL},
 };
 /* clang-format on */

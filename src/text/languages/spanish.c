@@ -137,7 +137,7 @@ static bool number(const struct mx_form_match *match, const char *rules, const c
 
 /* ---- dates and times ---- */
 
-static void date_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void date_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const bool year = mx_form_capture(match, "year") != NULL || mx_form_capture(match, "yy") != NULL;
     mx_form_spoken(match, "({weekday})", out);
@@ -181,7 +181,7 @@ static void hour_put(const struct mx_form_match *match, const char *hour_name, c
         mx_form_value_put(match, "numbering", minute, out);
 }
 
-static void time_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void time_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const struct mx_form_capture *const half = mx_form_capture(match, "half");
     const unsigned hour =
@@ -198,7 +198,7 @@ static void time_say(const struct mx_form_match *match, struct mx_text_points *o
     mx_form_spoken(match, "( {zone})", out);
 }
 
-static void duration_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void duration_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     static const struct mx_form_item items[] = {
         {"h", "hora|horas", "feminine"}, {"m", "minuto|minutos", "masculine"}, {"s", "segundo|segundos", "masculine"}};
@@ -269,7 +269,7 @@ static void fraction_put(const struct mx_form_match *match, unsigned above, unsi
     if (above != 1) mx_text_points_push(out, 's');
 }
 
-static void fraction_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
     const struct mx_form_capture *const unit = mx_form_capture(match, "unit");
@@ -300,7 +300,7 @@ static void fraction_say(const struct mx_form_match *match, struct mx_text_point
 
 /* ---- others ---- */
 
-static void ordinal_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void ordinal_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char rules[MX_FORM_WORD];
     (void)snprintf(rules, sizeof rules, "{w:ordinal-%s}", mx_form_capture(match, "ending")->item->spoken);
@@ -315,7 +315,7 @@ static bool is_degree_ordinal(const struct mx_form_match *match)
     return (match->begin == 0 && match->end == match->count) || (!is_function_word(after) && strlen(after) > 2);
 }
 
-static void power_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void power_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     bool minus;
     const unsigned exponent = mx_form_power(match, &minus);
@@ -354,7 +354,7 @@ static bool is_reign(const struct mx_form_match *match)
     return capitals ? mx_text_is_upper(match->points[at - 1]) : roman->length >= 3;
 }
 
-static void reign_say(const struct mx_form_match *match, struct mx_text_points *out)
+static void reign_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char name[MX_FORM_WORD];
     const unsigned value = (unsigned)mx_form_capture(match, "rom")->value;
@@ -366,52 +366,52 @@ static void reign_say(const struct mx_form_match *match, struct mx_text_points *
 /* One row per line. */
 /* clang-format off */
 static const struct mx_form_row rows[] = {
-    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_say),
+    MX_FORM("telephone", NULL, .take = mx_form_phone_take, .say = mx_form_phone_verbalise),
     /* ---- dates and times ---- */
-    MX_FORM("date", "{day}( de )?( )?{month}( (de(l)? )?{year})?", .fits = is_month, .say = date_say),
-    MX_FORM("date", "{day}(-|/){month}(-|/){year}", .say = date_say),
-    MX_FORM("date", "{month} {day}(,)?( (de(l)? )?{year})?", .fits = is_month, .say = date_say),
-    MX_FORM("date", "{weekday}(,)? {day} de {month}( (de(l)? )?{year})?", .say = date_say),
-    MX_FORM("date", "{day}_~_{day2} (de )?{month}( (de(l)? )?{year})?", .say = date_say),
-    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_say),
-    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_say),
-    MX_FORM("date", "{year}(/|.|-){mon}(/|.|-){day}", .say = date_say),
+    MX_FORM("date", "{day}( de )?( )?{month}( (de(l)? )?{year})?", .fits = is_month, .say = date_verbalise),
+    MX_FORM("date", "{day}(-|/){month}(-|/){year}", .say = date_verbalise),
+    MX_FORM("date", "{month} {day}(,)?( (de(l)? )?{year})?", .fits = is_month, .say = date_verbalise),
+    MX_FORM("date", "{weekday}(,)? {day} de {month}( (de(l)? )?{year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}_~_{day2} (de )?{month}( (de(l)? )?{year})?", .say = date_verbalise),
+    MX_FORM("date", "{day}(/|.|-){mon}(/|.|-)({year}|{yy})", .say = date_verbalise),
+    MX_FORM("date", "{day}/{mon}", .fits = mx_form_is_dated, .say = date_verbalise),
+    MX_FORM("date", "{year}(/|.|-){mon}(/|.|-){day}", .say = date_verbalise),
     MX_FORM("year", "{w}_{era}", .spoken = "{w:numbering} {era}"),
     MX_FORM("range", "{year}~{year2}", .spoken = "{year:numbering} a {year2:numbering}"),
-    MX_FORM("time", "{hour}:{min}( )?(h|hs|hrs)?(.)?(_{half})?( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}.{min}", .fits = is_time, .say = time_say),
-    MX_FORM("time", "{hour}.{min} h", .say = time_say),
-    MX_FORM("time", "{hour}.{min}_{half}( {zone})?", .say = time_say),
-    MX_FORM("time", "{hour}_{half}( {zone})?", .say = time_say),
+    MX_FORM("time", "{hour}:{min}( )?(h|hs|hrs)?(.)?(_{half})?( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}.{min}", .fits = is_time, .say = time_verbalise),
+    MX_FORM("time", "{hour}.{min} h", .say = time_verbalise),
+    MX_FORM("time", "{hour}.{min}_{half}( {zone})?", .say = time_verbalise),
+    MX_FORM("time", "{hour}_{half}( {zone})?", .say = time_verbalise),
     MX_FORM("time", "{hour} h {zone}", .spoken = "{hour:cardinal-feminine} {zone}"),
     MX_FORM("time", "({hour} h )?{zone}(+|-){hour2}:{min}", .spoken = "({hour:cardinal-feminine} ){zone} más {hour2:cardinal-feminine} {min:minutes}"),
-    MX_FORM("time", "{hour}:{min}:{min2}( {zone})?", .say = duration_say),
-    MX_FORM("time", "{hour} h {min} min( {min2} (s|seg))?(.)?", .say = duration_say),
-    MX_FORM("range", "{hour}(:|.){min}_~_{hour2}(:|.){min2}( )?(h|hs)?(.)?(_{half})?", .say = time_say),
+    MX_FORM("time", "{hour}:{min}:{min2}( {zone})?", .say = duration_verbalise),
+    MX_FORM("time", "{hour} h {min} min( {min2} (s|seg))?(.)?", .say = duration_verbalise),
+    MX_FORM("range", "{hour}(:|.){min}_~_{hour2}(:|.){min2}( )?(h|hs)?(.)?(_{half})?", .say = time_verbalise),
 
     /* ---- money ---- */
-    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_say),
+    MX_FORM("money", "({currency}|{code})_{n}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})", .say = mx_form_money_verbalise),
     MX_FORM("money", "({currency}|{code})_{n}_{scale}", .spoken = "{n} {scale} de ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_{scale}_(de )?({currency}|{code})", .spoken = "{n} {scale} de ({currency:many})({code:many})"),
     MX_FORM("money", "({currency}|{code})_{n}_mil", .spoken = "{n} mil ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_M({currency}|{code})", .spoken = "{n} millones de ({currency:many})({code:many})"),
     MX_FORM("money", "{n}_mil_({currency}|{code})", .spoken = "{n} mil ({currency:many})({code:many})"),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "({currency}|{code})_{n}_/_{unit}", .say = mx_form_money_say),
-    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "por {word}", .say = mx_form_money_say),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "({currency}|{code})_{n}_/_{unit}", .say = mx_form_money_verbalise),
+    MX_FORM("money", "{n}_({currency}|{code})_/_{word}", .spoken = "por {word}", .say = mx_form_money_verbalise),
     MX_FORM("range", "{n}_({currency})?_~_{n2}_({currency2}|{code})", .spoken = "{n} a {n2} ({currency2:n2})({code:n2})"),
     MX_FORM("range", "{currency}_{n}_~_({currency2})?_{n2}", .spoken = "{n} a {n2} {currency:n2}"),
 
     /* ---- measures ---- */
-    MX_FORM("ordinal", "{w}{ending}", .say = ordinal_say),
+    MX_FORM("ordinal", "{w}{ending}", .say = ordinal_verbalise),
     MX_FORM("ordinal", "{w}°", .spoken = "{w:ordinal}", .fits = is_degree_ordinal),
     MX_FORM("measure", "{n}_{unit}", .spoken = "{n} {unit}", .fits = mx_form_is_unit),
     MX_FORM("measure", "{n} {scale} (de )?{unit}", .spoken = "{n} {scale} de {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} por {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} por {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_~_{n2}_{unit}", .spoken = "{n:numbering} a {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} a {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n:numbering} por {n2} {unit:n2}"),
@@ -420,27 +420,27 @@ static const struct mx_form_row rows[] = {
     MX_FORM("range", "{n}_(%)?_~_{n2}_%", .spoken = "{n:numbering} a {n2:numbering} por ciento"),
 
     /* ---- numbers ---- */
-    MX_FORM("number", "{n}", .say = mx_form_number_say),
+    MX_FORM("number", "{n}", .say = mx_form_number_verbalise),
     MX_FORM("number", "{n} {scale}", .spoken = "{n} {scale}"),
     MX_FORM("number", "{n} mil", .spoken = "{n:numbering} mil"),
     MX_FORM("number", "{numbered}_{n}", .spoken = "{numbered} {n:numbering}"),
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} a {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} a {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "veinticuatro siete"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_say),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_say),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} por diez elevado a menos {i:numbering}"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n:numbering} por diez elevado a {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n:numbering} menos {n2:numbering} igual a {n3:numbering}"),
     MX_FORM("math", "{n}_(x|×|*|·)_{n2}", .spoken = "{n:numbering} por {n2:numbering}"),
     MX_FORM("math", "{n}_/_{n2}_=_{n3}", .spoken = "{n:numbering} entre {n2:numbering} igual a {n3:numbering}"),
     MX_FORM("math", "{n}_^_{w}", .spoken = "{n:numbering} elevado a {w:numbering}"),
-    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_say),
-    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_say),
+    MX_FORM("math", "{n}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
+    MX_FORM("math", "{n}_(x|×|*|·)_{n2}(⁻)?{power}({power2})?({power3})?", .say = power_verbalise),
     MX_FORM("score", "{i:1-3}:{i2:1-3}", .spoken = "{i:numbering} a {i2:numbering}"),
     MX_FORM("roman", "{chapter} {rom}", .spoken = "{chapter} {rom:numbering}"),
     MX_FORM("roman", "{roman}", .spoken = "{roman:ordinal}", .fits = is_before_noun),
-    MX_FORM("roman", "{rom}", .fits = is_reign, .say = reign_say),
+    MX_FORM("roman", "{rom}", .fits = is_reign, .say = reign_verbalise),
     MX_FORM("sign", "/", .spoken = " ", .fits = mx_form_between_letters),
     MX_FORM("sign", "C#", .spoken = "c sharp"),
     MX_FORM("sign", "C++", .spoken = "c más más"),
@@ -450,16 +450,16 @@ static const struct mx_form_row rows[] = {
     MX_FORM("abbreviation", "{abbreviation}", .spoken = "{abbreviation}"),
 
     /* ---- names made of digits ---- */
-    MX_FORM("telephone", "{i:1}-{i2:3}-{serial}", .fits = mx_form_is_dial, .say = mx_form_phone_say),
-    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|versión )?{i:1-4}.{i2:1-2}.{i3:1-2}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "(v|versión ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_say),
-    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_say),
-    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_say),
-    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_say),
-    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_say),
-    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_say),
+    MX_FORM("telephone", "{i:1}-{i2:3}-{serial}", .fits = mx_form_is_dial, .say = mx_form_phone_verbalise),
+    MX_FORM("electronic", "{i:1-3}.{i2:1-3}.{i3:1-3}.{i4:1-3}(:{i5:1-5}|/{i5:1-2})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|versión )?{i:1-4}.{i2:1-2}.{i3:1-2}(.{i4:1-6})?(-{serial})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "(v|versión ){i:1-4}(.{i2:1-4})?(.{i3:1-4})?", .say = mx_form_dotted_verbalise),
+    MX_FORM("version", "{i:1-4}.{i2:1-4}", .say = mx_form_dotted_verbalise),
+    MX_FORM("serial", "{serial}", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("serial", "{serial}/{serial2}(/{serial3})?", .fits = mx_form_is_serial, .say = mx_form_serial_verbalise),
+    MX_FORM("electronic", NULL, .take = mx_form_electronic_take, .say = mx_form_electronic_verbalise),
+    MX_FORM("formula", NULL, .take = mx_form_formula_take, .say = mx_form_formula_verbalise),
+    MX_FORM("emoji", NULL, .take = mx_form_emoji_take, .say = mx_form_emoji_verbalise),
     {.rule = NULL},
 };
 /* clang-format on */
