@@ -14,10 +14,6 @@
  * operation of its own there, is timed by itself and the ratio given without
  * it, too (ours always with it).
  *
- * Where OpenCL has a device of CPU type with as many compute units as the CPU
- * device has cores, both train in turns, too; OpenCL's caches of kernels are
- * the user's own, and its first round is not counted either.
- *
  * That it is the same model is shown, not said: some steps without dropout from
  * our initial weights must have our losses and our norms of the gradient. They
  * are small steps: at the usual rate the first updates throw the untrained model
@@ -53,7 +49,6 @@
 #define CHECK_RATE  1e-5
 #define CHECK_MOST  1e-3 /* relative difference of losses and of norms */
 #define THREADS_MAX 2
-#define OPENCL_BAR  0.5
 /* Least ratios to PyTorch as people write it, and to the same with shifted rows for convolutions. */
 #define EAGER_BAR   2.0
 #define SHIFTED_BAR 1.8
@@ -397,43 +392,6 @@ static void bench_steps(struct training *training, struct unit *unit)
     bench_report(training->bench, name, "GFLOP/s", &flops, "FMA peak", &peak, unit->count == 1 ? PEAK_BAR_ONE : 0);
 }
 
-/* The same steps on OpenCL, in turns with those of the CPU device. */
-static void bench_opencl(struct training *training, const struct unit *cpu)
-{
-    const struct mx_registry_options wanted = {.devices = {"opencl:0"}, .device_count = 1};
-    struct unit opencl = {.count = cpu->count};
-    struct series rates[2] = {{.count = 0}};
-    struct mx_trainer *trainers[2];
-    char name[64];
-    snprintf(name, sizeof name, "training step, OpenCL, %d compute units", cpu->count);
-    if (!bench_wanted(training->bench, name)) return;
-    if (mx_registry_open(NULL, &wanted, &opencl.registry) < 0) return; /* no OpenCL here */
-    const struct mx_device_info *const info = mx_registry_device(opencl.registry, 0);
-    if (info->kind != MX_DEVICE_CPU || info->compute_units != cpu->count) {
-        mx_registry_close(opencl.registry);
-        return;
-    }
-    if (mx_registry_device_open(opencl.registry, 0, 0, &opencl.device) < 0) bench_die("cannot open the OpenCL device");
-    const struct unit *const units[2] = {&opencl, cpu};
-    for (int i = 0; i < 2; i++) {
-        const struct mx_trainer_options options = options_make(training, units[i]->device);
-        trainers[i] = trainer_open(&options);
-    }
-    for (int round = 0; round < training->rounds; round++) {
-        double frames = 0;
-        for (int i = 0; i < BATCHES; i++) frames += (double)training->batches[round][i].frames;
-        for (int i = 0; i < 2; i++) {
-            const double seconds = round_make(training, units[i], trainers[i], round);
-            if (round > 0) series_add(&rates[i], frames / seconds);
-        }
-    }
-    for (int i = 0; i < 2; i++) mx_trainer_destroy(trainers[i]);
-    mx_device_close(opencl.device);
-    mx_registry_close(opencl.registry);
-    const struct bench_job ours = series_job(&rates[0]), peer = series_job(&rates[1]);
-    bench_report(training->bench, name, FRAME_UNIT, &ours, "CPU backend", &peer, OPENCL_BAR);
-}
-
 /* ---- memory ---- */
 
 static double resident_kib(void)
@@ -489,7 +447,6 @@ int main(int argc, char **argv)
     train_weights_write(&training.corpus, &options);
     bench_same(&training, widest);
     for (int i = 0; i < most; i++) bench_steps(&training, &units[i]);
-    bench_opencl(&training, widest);
     bench_resident(&training, widest);
     if (training.steps > 0)
         bench_limit(&bench, "allocations of all steps but the first", "", (double)training.allocations, 0);

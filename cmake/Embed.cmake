@@ -28,10 +28,6 @@ set(MX_KERNEL_SOURCES dialect pointwise reduce gather depthwise augment attentio
     vocoder source)
 list(TRANSFORM MX_KERNEL_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/src/device/kernels/)
 list(TRANSFORM MX_KERNEL_SOURCES APPEND .cl)
-# OpenCL alone, for devices of CPU type.
-foreach(source product attention rows frames pitch)
-  list(APPEND MX_KERNEL_SOURCES ${CMAKE_SOURCE_DIR}/src/device/opencl/${source}_cpu.cl)
-endforeach()
 
 # The bytes of the sources, and a zero, as `const unsigned char name[]`; without the zero they are `name_bytes` many.
 function(mx_embed target name)

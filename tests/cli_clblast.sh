@@ -22,7 +22,7 @@ if ! grep -q '"kind":.*"cpu"' stdout; then
     exit
 fi
 
-# Devices of CPU type have kernels of their own.
+# It serves devices of CPU type only if it is asked to.
 for value in '' 0; do
     export MYXTTS_CLBLAST=$value
     done_with devices

@@ -211,11 +211,6 @@ static int setup(void **state)
 
 /* ---- what is asked of them ---- */
 
-static bool for_gpus(int kernel)
-{
-    return mx_kernel_lanes(&tuning, (enum mx_kernel_id)kernel) > 1;
-}
-
 static void test_compiles(void **state)
 {
     (void)state;
@@ -225,7 +220,7 @@ static void test_compiles(void **state)
         known++;
         if (outcomes[i].log[0]) fail_msg("compute_%d: %s", archs[i], outcomes[i].log);
         for (int k = 0; k < MX_K_COUNT; k++)
-            if (for_gpus(k) && !outcomes[i].kernels[k].compiled)
+            if (!outcomes[i].kernels[k].compiled)
                 fail_msg("compute_%d: %s is not in what NVRTC built", archs[i], mx_kernel_name((enum mx_kernel_id)k));
     }
     assert_true(known > 0);
@@ -242,7 +237,7 @@ static void test_fits(void **state)
         for (int k = 0; k < MX_K_COUNT; k++) {
             const struct figures *const figures = &outcomes[i].kernels[k];
             const char *const name = mx_kernel_name((enum mx_kernel_id)k);
-            if (!outcomes[i].known || !for_gpus(k)) continue;
+            if (!outcomes[i].known) continue;
             if (!figures->assembled) fail_msg("sm_%d: ptxas does not tell of %s", archs[i], name);
             if (figures->shared_bytes > MX_KERNEL_LOCAL_BYTES)
                 fail_msg("sm_%d: %s takes %d bytes of shared memory", archs[i], name, figures->shared_bytes);
@@ -277,7 +272,6 @@ static void table_write(FILE *file)
     fprintf(file, "\n");
     for (int k = 0; k < MX_K_COUNT; k++) {
         int shared = 0;
-        if (!for_gpus(k)) continue;
         for (size_t i = 0; i < ARCHS; i++)
             if (outcomes[i].kernels[k].shared_bytes > shared) shared = outcomes[i].kernels[k].shared_bytes;
         fprintf(file, "| %s | %d | %d |", mx_kernel_name((enum mx_kernel_id)k),
@@ -331,7 +325,7 @@ int main(int count, char **arguments)
         return SKIPPED;
     }
     if (!ptxas[0] && !installed) ptxas_find();
-    mx_kernel_tuning_choose(&tuning, false, 0, 1024);
+    mx_kernel_tuning_choose(&tuning, 1024);
     if (count > 2 && strcmp(arguments[1], "ptx") == 0) return ptx_print(atoi(arguments[2]));
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * OpenCL devices: splitting, buffers, limits, streams, events across two parts of one device, copies in one context and
- * across two, and what wrong data do to a stream. Skipped where OpenCL has no device, and the tests of two parts where
- * it cannot be split.
+ * OpenCL devices: buffers, limits, streams, events across two devices, copies in one context and across two, and what
+ * wrong data do to a stream. Skipped where OpenCL has no device, and the tests of two devices where it has only one.
  */
 // clang-format off
 #include <setjmp.h>
@@ -50,28 +49,18 @@ static void test_info(void **state)
     opencl_close(&pair);
 }
 
-/* Two parts of one device, in one context: each has its share of the compute units. */
-static void test_split(void **state)
+/* Two devices of one driver are in one context: they copy to each other by themselves. */
+static void test_peers(void **state)
 {
     (void)state;
-    struct mx_registry *registry;
     struct opencl_pair pair;
     if (!two) skip();
-    const struct mx_registry_options whole = {.devices = {"opencl:0"}, .device_count = 1};
-    assert_int_equal(mx_registry_open(NULL, &whole, &registry), 0);
-    const int units = mx_registry_device(registry, 0)->compute_units;
-    mx_registry_close(registry);
     assert_int_equal(opencl_open(&pair, 2), 0);
-    assert_int_equal(mx_device_info(pair.devices[0])->compute_units, units / 2);
-    assert_int_equal(mx_device_info(pair.devices[1])->compute_units, units / 2);
     assert_true(mx_device_can_peer(pair.devices[0], pair.devices[1]));
     opencl_close(&pair);
-    const struct mx_registry_options many = {.opencl_split = units + 1};
-    assert_int_equal(mx_registry_open(NULL, &many, &registry), MX_ERR_USAGE);
-    assert_non_null(strstr(mx_error_last()->hint, "--opencl-split"));
 }
 
-/* Random work on both parts, ordered by events alone, gives what the same work gives in sequence. */
+/* Random work on both devices, ordered by events alone, gives what the same work gives in sequence. */
 static void test_graphs(void **state)
 {
     (void)state;
@@ -185,7 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
-        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_peers),
         cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_copy_between_contexts),

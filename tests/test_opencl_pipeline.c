@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pipeline on two parts of one OpenCL device: order, contents, ends and failures of random short pipelines, as
+ * The pipeline on two OpenCL devices: order, contents, ends and failures of random short pipelines, as
  * tests/test_pipeline_random.c has them on devices that dawdle; the smallest rings; the figures of its meters, which
  * come from the driver's own times. Skipped where OpenCL has no device that gives two.
  */

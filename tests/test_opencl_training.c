@@ -19,7 +19,7 @@
 #include "support/opencl.h"
 #include "support/rounding.h"
 
-#define STATES      6 /* of a run in which both backends are compared */
+#define STATES      4 /* of a run in which both backends are compared */
 #define STATE_STEPS 4 /* steps of the CPU from one state to the next */
 #define RATE_SMALL  2e-3f
 #define RATE_TINY   2e-4f

@@ -63,7 +63,6 @@ struct mx_device_info {
     struct mx_device_caps caps;
     uint64_t work_bytes;   /* memory that a stream allocates for itself, charged to its budget, if it runs operations
                               of all kinds: scratch and the like */
-    uint64_t sound_bytes;  /* the same for a stream that only computes features of sound */
     char bf16_missing[96]; /* without caps.bf16_multiply: what is missing ("the processor has no avx512_bf16"), or "" */
     char bf16_by[24];      /* with caps.bf16_multiply: what multiplies them ("AMX", "tensor cores") */
     char bf16_slow[96];    /* the same without caps.bf16_fast: what would be faster, and why it is not used */

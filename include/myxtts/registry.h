@@ -43,8 +43,6 @@ extern const struct mx_backend *const mx_backends_cpu[];
 /* Options that determine the devices before they are opened. */
 struct mx_registry_options {
     int cpu_devices;                       /* logical CPU devices; 0: one device with all cores */
-    int opencl_split;                      /* parts of each OpenCL device of CPU type; 0: as many as needed */
-    int opencl_wanted;                     /* number of OpenCL devices to be chosen, if the selection does not say */
     const char *devices[MX_SELECTION_MAX]; /* names such as "cpu:1", in logical order; none: list everything, open by
                                               name later */
     int device_count;

@@ -39,7 +39,6 @@ struct values {
 static const struct mx_option options[] = {
     {MX_OPTION_FLAG(struct values, json, "json", "Print one JSON object instead of tables.")},
     {MX_OPTION_SETTING(struct values, flags, device.cpu_devices)},
-    {MX_OPTION_SETTING(struct values, flags, device.opencl_split)},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
@@ -82,8 +81,7 @@ static int listing_open(const struct mx_option_list *names, const struct mx_sett
 {
     int rc = 0;
     /* Everything is opened even if names are given, so that an error can list what there is. */
-    const struct mx_registry_options wanted = {.cpu_devices = (int)settings->cpu_devices,
-                                               .opencl_split = (int)settings->opencl_split};
+    const struct mx_registry_options wanted = {.cpu_devices = (int)settings->cpu_devices};
     *listing = (struct listing){.settings = settings, .chosen = names->count > 0};
     MX_TRY(mx_registry_open(NULL, &wanted, &listing->registry));
     MX_TRY(mx_topology_open(&listing->topology));

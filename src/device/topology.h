@@ -9,7 +9,7 @@
 
 enum mx_topology_link {
     MX_LINK_SELF,    /* X    the same device */
-    MX_LINK_SHARED,  /* SHM  the same physical memory (CPU devices of one NUMA node; sub-devices) */
+    MX_LINK_SHARED,  /* SHM  the same physical memory (CPU devices of one NUMA node) */
     MX_LINK_PIX,     /* PIX  at most one PCIe bridge */
     MX_LINK_PXB,     /* PXB  several PCIe bridges, no host bridge */
     MX_LINK_PHB,     /* PHB  through a PCIe host bridge */

@@ -92,12 +92,11 @@ static struct mx_extract_options extract_options(const struct mx_dataset *datase
     return (struct mx_extract_options){.recipe = recipe, .samples_max = longest, .utterances_max = 1};
 }
 
-uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_recipe *recipe,
-                             const struct mx_device *device)
+uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_recipe *recipe)
 {
     const struct mx_extract_options options = extract_options(dataset, recipe);
     if (mx_dataset_kind(dataset) == MX_PACKED_FEATURES) return 0;
-    return mx_extract_bytes(&options) + mx_device_info(device)->sound_bytes;
+    return mx_extract_bytes(&options);
 }
 
 static int measure_open(struct measure *m)

@@ -37,8 +37,7 @@ int mx_normaliser_measure(struct mx_dataset *dataset, const struct mx_recipe *re
                           struct mx_normaliser *out);
 
 /* Device bytes that it takes meanwhile. */
-uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_recipe *recipe,
-                             const struct mx_device *device);
+uint64_t mx_normaliser_bytes(const struct mx_dataset *dataset, const struct mx_recipe *recipe);
 
 /* In place, on the host. */
 void mx_normaliser_mel(const struct mx_normaliser *normaliser, float *values, size_t count);

@@ -26,10 +26,6 @@ static const struct mx_config_field device_fields[] = {
                    "Split the CPU cores into N logical devices. With two, the data device and the model device work in "
                    "parallel on a machine without a GPU."),
      .flag = "cpu-devices", .value = "N"},
-    {MX_CONFIG_INT(struct mx_settings_device, opencl_split, 0, MX_SETTINGS_CPU_DEVICES_MAX, "0", NULL,
-                   "Split each OpenCL device of CPU type into N parts. 0: as many parts as the chosen devices need, if "
-                   "there is only one such device."),
-     .flag = "opencl-split", .value = "N", .meaning = "as many as the chosen devices need"},
     {MX_CONFIG_INT(
          struct mx_settings_device, data_memory_mb, 0, MEMORY_MOST_MB, "0", "MiB",
          "Memory limit of the data device. 0: with pipeline.memory_isolation 8192, or less if the device has less; "
@@ -352,6 +348,7 @@ static const struct mx_config_answer answers[] = {
     {"mel_label_smoothing", "0", "targets are the unmodified mels"},
     {"stop_label_smoothing", NULL, "there is no stop token; durations are predicted"},
     {"stop_token_positive_weight", NULL, "there is no stop token; durations are predicted"},
+    {"device.opencl_split", "0", "OpenCL devices are always used whole"},
     {"pipeline_depth", "2", "each stage on a device always works two batches ahead"},
 };
 

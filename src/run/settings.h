@@ -30,7 +30,6 @@
 /* Section device. */
 struct mx_settings_device {
     int64_t cpu_devices;
-    int64_t opencl_split;    /* 0: as the chosen devices require */
     int64_t data_memory_mb;  /* 0: the recommended limit */
     int64_t model_memory_mb; /* 0: the recommended limit */
 };

@@ -389,8 +389,6 @@ static int memory_list(const struct mx_trainer_options *o, const struct mx_train
     mx_feed_memory_plan(&how, &feed);
     memory_add(plan, "data slots", MX_PLACE_DATA, feed.data_slots);
     memory_add(plan, "features", MX_PLACE_DATA, feed.features);
-    memory_add(plan, "work of features", MX_PLACE_DATA,
-               shape->features ? 0 : mx_device_info(mx_trainer_data_device(o))->sound_bytes);
     replica_list(&parts.twin, MX_PLACE_DATA, plan);
     memory_add(plan, "replica slots", MX_PLACE_DATA, feed.replica_slots);
     replica_list(&parts.own, MX_PLACE_MODEL, plan);

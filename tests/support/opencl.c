@@ -13,6 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* PoCL makes two devices of this machine's cores. */
+static void devices_choose(void)
+{
+    setenv("POCL_DEVICES", "pthread pthread", 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
+}
+
 static void caches_redirect(void)
 {
     char folder[4096], path[4200];
@@ -28,6 +35,7 @@ bool opencl_available(void)
     struct mx_registry *registry = NULL;
     struct mx_backend_status status = {0};
     caches_redirect();
+    devices_choose();
     if (mx_registry_open(NULL, NULL, &registry) < 0) return false;
     for (int i = 0; i < mx_registry_backend_count(registry); i++) {
         mx_registry_backend(registry, i, &status);

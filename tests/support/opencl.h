@@ -18,7 +18,7 @@ struct opencl_pair {
 
 /* Whether this build has OpenCL and this machine a device for it; if not, one line on stderr tells. */
 bool opencl_available(void);
-/* The first `count` OpenCL devices (two: parts of one, where there is only one of CPU type), without limits. */
+/* The first `count` OpenCL devices, without limits. PoCL has two, of one thread each, unless POCL_DEVICES says more. */
 int opencl_open(struct opencl_pair *pair, int count);
 void opencl_close(struct opencl_pair *pair); /* all zero is fine */
 

@@ -16,7 +16,6 @@ const struct mx_docgen_variable mx_docgen_variables[] = {
     {"MYXTTS_CACHE", "Folder for compiled OpenCL kernels. Default: myxtts in $XDG_CACHE_HOME or ~/.cache."},
     {"MYXTTS_VOICES", "Folders, separated by colons, that are searched for installed voices before all others; "
                       "'myxtts voices' lists them."},
-    {"MYXTTS_OPENCL_KERNELS", "gpu: use the GPU kernels on OpenCL devices of CPU type as well; for tests."},
     {"MYXTTS_CLBLAST", "1: CLBlast multiplies matrices on all OpenCL devices, including those of CPU type, and must be "
                        "installed. 0: on none. Default: on GPUs, if it is installed."},
     {"MYXTTS_DASHBOARD_TOKEN", "Token for '--dashboard' if neither '--dashboard-token-file' nor '--dashboard-token' is "

@@ -170,6 +170,12 @@ static bool setting_hint(const struct parse *p, const char *name)
     return false;
 }
 
+/* Flags that commands had in earlier versions. */
+static const struct mx_legacy removed[] = {
+    {"opencl-split", "leave it out: OpenCL devices are used whole; '--cpu-devices N' splits the CPU"},
+    {NULL, NULL},
+};
+
 static int unknown_fail(const struct parse *p, const char *argument)
 {
     char quoted[QUOTED_BYTES], word[64];
@@ -185,8 +191,9 @@ static int unknown_fail(const struct parse *p, const char *argument)
         while (mx_option_next(&walk, &option)) mx_string_nearest_offer(&nearest, option.name);
     }
     MX_FAIL(MX_ERR_USAGE, NULL, "unknown option %s", mx_string_quote(quoted, sizeof quoted, argument));
-    if (mx_legacy_find(p->page->former, word) != NULL)
-        return mx_error_hint("%s", mx_legacy_find(p->page->former, word));
+    const char *instead = mx_legacy_find(p->page->former, word);
+    if (instead == NULL) instead = mx_legacy_find(removed, word);
+    if (instead != NULL) return mx_error_hint("%s", instead);
     if (setting_hint(p, word)) return MX_ERR_USAGE;
     const char *const sister = p->page->sister != NULL ? p->page->sister(word) : NULL;
     if (sister != NULL)

@@ -69,9 +69,7 @@ int mx_validate_prerequisites(struct mx_validate *v)
     struct mx_backend_status status, missing = {0};
     struct mx_validate_report *const r = &v->report;
     const struct mx_settings *const s = &v->job.settings;
-    const struct mx_registry_options everything = {.cpu_devices = (int)s->device.cpu_devices,
-                                                   .opencl_split = (int)s->device.opencl_split,
-                                                   .opencl_wanted = mx_validate_asks_two(s) ? 2 : 1};
+    const struct mx_registry_options everything = {.cpu_devices = (int)s->device.cpu_devices};
     MX_TRY(mx_registry_open(NULL, &everything, &registry));
     const int count = mx_registry_device_count(registry);
     cJSON *const list = mx_validate_array(r, NULL, "backends");

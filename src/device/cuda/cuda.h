@@ -44,7 +44,7 @@ struct mx_cuda_device {
     CUcontext context;
     CUstream errands;
     CUmodule module;
-    CUfunction kernels[MX_K_COUNT]; /* NULL: only for devices of CPU type */
+    CUfunction kernels[MX_K_COUNT];
     struct mx_kernel_tuning tuning;
     nvmlDevice_t nvml; /* NULL: unknown */
     pthread_mutex_t lock;

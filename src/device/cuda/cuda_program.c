@@ -133,10 +133,8 @@ static CUresult image_load(struct mx_cuda_device *impl, const char *image)
 {
     const struct mx_cuda_api *const cu = impl->cu;
     CUresult code = cu->cuModuleLoadDataEx(&impl->module, image, 0, NULL, NULL);
-    for (int k = 0; k < MX_K_COUNT && code == CUDA_SUCCESS; k++) {
-        if (mx_kernel_lanes(&impl->tuning, (enum mx_kernel_id)k) == 1) continue;
+    for (int k = 0; k < MX_K_COUNT && code == CUDA_SUCCESS; k++)
         code = cu->cuModuleGetFunction(&impl->kernels[k], impl->module, mx_kernel_name((enum mx_kernel_id)k));
-    }
     if (code != CUDA_SUCCESS && impl->module) {
         cu->cuModuleUnload(impl->module);
         impl->module = NULL;
@@ -152,7 +150,6 @@ static int kernels_load(const struct mx_device *device, const struct mx_cuda_dev
     for (int k = 0; k < MX_K_COUNT; k++) {
         const char *const name = mx_kernel_name((enum mx_kernel_id)k);
         const int lanes = mx_kernel_lanes(&impl->tuning, (enum mx_kernel_id)k);
-        if (!impl->kernels[k]) continue;
         MX_CUDA_TRY(cu, cu->cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, impl->kernels[k]),
                     "%s: loading kernel %s", device->name, name);
         if (lanes > most) {

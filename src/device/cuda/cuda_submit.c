@@ -104,8 +104,7 @@ static int scratch(struct mx_launcher *base, struct mx_slice *out)
     int rc = 0;
     struct mx_stream *const stream = stream_of(base);
     struct mx_cuda_stream *const impl = stream->impl;
-    if (!impl->scratch)
-        MX_TRY(mx_buffer_create(stream->device, "scratch", mx_kernel_scratch_bytes(base->tuning), &impl->scratch));
+    if (!impl->scratch) MX_TRY(mx_buffer_create(stream->device, "scratch", MX_SCRATCH_BYTES, &impl->scratch));
     *out = mx_slice_at(impl->scratch, 0);
 out:
     return rc;

@@ -8,7 +8,6 @@
  * blocks, and the columns slot, slot + MX_SLOTS, … of its row's results, in registers. Groups beyond the end of a
  * sequence return at once: the host knows only the longest one. Local memory: 25 KiB at most (OpenCL promises 32).
  */
-#if !defined(MX_CPU) /* devices of CPU type have kernels of their own */
 #define MX_SLOTS 8
 #define MX_ROWS  (MX_GROUP / MX_SLOTS)
 #define MX_HEAD  256 /* MX_ATTENTION_WIDTH_MAX */
@@ -226,4 +225,3 @@ mx_attention_keys(MX_ARG(const float, q), MX_ARG(const float, k), MX_ARG(const f
             if (mine && slot + n * MX_SLOTS < width) (pass == 0 ? dv : dk)[at + slot + n * MX_SLOTS] = sums[n];
     }
 }
-#endif

@@ -114,7 +114,6 @@ MX_INLINE void mx_bin_pair(MX_LOCAL_POINTER const float *z, MX_GLOBAL const floa
     out[3] = (ai + bi) - odd_i;
 }
 
-#if !defined(MX_CPU) /* devices of CPU type have a kernel of their own */
 MX_KERNEL(MX_GROUP)
 mx_mel_bands(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(const int, frame_ends),
        MX_ARG(const float, tables), MX_ARG(float, mel), MX_ARG(float, energy), MX_ARG(const int, status), int count,
@@ -169,7 +168,6 @@ mx_mel_bands(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(
         if (MX_LANE == 0) energy[row] = MX_LOG(MX_MAX(MX_SQRT(sum), least));
     }
 }
-#endif
 
 MX_KERNEL(MX_GROUP)
 mx_spectrum(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), MX_ARG(const int, frame_ends),

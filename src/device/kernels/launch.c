@@ -25,16 +25,12 @@ static int (*const plans[MX_OP_COUNT])(struct mx_launcher *, const void *) = {
 #undef PAIR
 };
 
-void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool cpu, int vector_floats, size_t group_most)
+void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, size_t group_most)
 {
-    const char *const forced = getenv("MYXTTS_OPENCL_KERNELS");
-    tuning->cpu = cpu && !(forced && strcmp(forced, "gpu") == 0);
     tuning->group = 64;
-    tuning->vector = vector_floats >= 16 ? 16 : 8;
-    tuning->wide = tuning->cpu ? 1024 : 256;
+    tuning->wide = 256;
     while ((size_t)tuning->wide > group_most && tuning->wide > tuning->group) tuning->wide /= 2;
-    snprintf(tuning->options, sizeof tuning->options, "-DMX_GROUP=%d -DMX_WIDE=%d%s -DMX_VECTOR=%d", tuning->group,
-             tuning->wide, tuning->cpu ? " -DMX_CPU=1" : "", tuning->vector);
+    snprintf(tuning->options, sizeof tuning->options, "-DMX_GROUP=%d -DMX_WIDE=%d", tuning->group, tuning->wide);
 }
 
 int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel)
@@ -44,10 +40,8 @@ int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id ker
         return tuning->wide;
     case MX_LANES_GROUP:
         return tuning->group;
-    case MX_LANES_TILE:
-        return MX_KERNEL_LANES_MOST;
     default:
-        return 1;
+        return MX_KERNEL_LANES_MOST;
     }
 }
 
@@ -55,11 +49,6 @@ size_t mx_kernel_work_bytes(uint64_t memory_bytes)
 {
     const size_t least = (size_t)16 << 20, most = (size_t)96 << 20, share = (size_t)(memory_bytes / 64);
     return share < least ? least : share < most ? share : most;
-}
-
-size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning)
-{
-    return MX_SCRATCH_BYTES + (tuning->cpu ? MX_PACKED_BYTES : 0);
 }
 
 const char *mx_kernel_name(enum mx_kernel_id kernel)

@@ -11,8 +11,7 @@
 
 #include "myxtts/ops.h"
 
-/* X(name, lanes): the kernel mx_<name> (MX_K_<name> in launches) with MX_GROUP, MX_WIDE, MX_TILE_LANES or one lane per
- * group. Kernels with one lane are only for devices of CPU type. */
+/* X(name, lanes): the kernel mx_<name> (MX_K_<name> in launches) with MX_GROUP, MX_WIDE or MX_TILE_LANES lanes per group. */
 #define MX_KERNEL_LIST(X)                                                                                              \
     X(activation, WIDE)                                                                                                \
     X(activation_grad, WIDE)                                                                                           \
@@ -81,20 +80,7 @@
     X(product_cast, GROUP)                                                                                             \
     X(product_taps, GROUP)                                                                                             \
     X(product_epilogue, GROUP)                                                                                         \
-    X(product, TILE)                                                                                                   \
-    X(product_pack_b, ONE)                                                                                             \
-    X(product_rows, ONE)                                                                                               \
-    X(product_columns, ONE)                                                                                            \
-    X(attention_forward, ONE)                                                                                          \
-    X(attention_backward, ONE)                                                                                         \
-    X(norm_forward, ONE)                                                                                               \
-    X(norm_backward, ONE)                                                                                              \
-    X(column_rows, ONE)                                                                                                \
-    X(rotary_rows, ONE)                                                                                                \
-    X(spread_rows, ONE)                                                                                                \
-    X(dropout_rows, ONE)                                                                                               \
-    X(mel_frames, ONE)                                                                                                 \
-    X(pitch_frames, ONE)
+    X(product, TILE)
 
 enum mx_kernel_id {
 #define X(name, lanes) MX_K_##name,
@@ -103,14 +89,11 @@ enum mx_kernel_id {
         MX_K_COUNT
 };
 
-enum mx_kernel_lanes { MX_LANES_WIDE, MX_LANES_GROUP, MX_LANES_TILE, MX_LANES_ONE };
+enum mx_kernel_lanes { MX_LANES_WIDE, MX_LANES_GROUP, MX_LANES_TILE };
 
 /* What the kernels are built for. */
 struct mx_kernel_tuning {
-    bool cpu;         /* the device is a CPU: lanes become vectors, groups run one after the other */
     int group, wide;  /* MX_GROUP, MX_WIDE */
-    int vector;       /* floats of the CPU's vectors: 8 or 16 */
-    int units;        /* cores of that CPU; 0: unknown */
     char options[96]; /* "-DMX_GROUP=64 …" */
 };
 
@@ -118,12 +101,10 @@ struct mx_kernel_tuning {
 #define MX_KERNEL_LANES_MOST  256
 #define MX_KERNEL_LOCAL_BYTES 32768
 
-#define MX_STATUS_WORDS  4                  /* int32: number of the operation + 1, or 0; then what it found */
-#define MX_SCRATCH_BYTES ((size_t)4 << 20)  /* for partial sums and the bounds of rows */
-#define MX_PACKED_BYTES  ((size_t)16 << 20) /* after it, on devices of CPU type: packed operands of products */
+#define MX_STATUS_WORDS  4                 /* int32: number of the operation + 1, or 0; then what it found */
+#define MX_SCRATCH_BYTES ((size_t)4 << 20) /* for partial sums and the bounds of rows */
 
-/* MYXTTS_OPENCL_KERNELS=gpu selects the GPU kernels on a CPU too (to test those kernels). */
-void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool cpu, int vector_floats, size_t group_most);
+void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, size_t group_most);
 int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel);
 const char *mx_kernel_name(enum mx_kernel_id kernel); /* "mx_activation" */
 
@@ -174,8 +155,6 @@ struct mx_launcher {
 
 /* The usual work_bytes of a device: 1/64 of its memory, between 16 and 96 MiB. */
 size_t mx_kernel_work_bytes(uint64_t memory_bytes);
-/* Bytes of scratch that the plans use on such a device. */
-size_t mx_kernel_scratch_bytes(const struct mx_kernel_tuning *tuning);
 int mx_kernel_plan(struct mx_launcher *launcher, enum mx_op op, const void *args);
 /* Sets the error that the status words describe (the first is not 0); returns its code. */
 int mx_kernel_status_raise(const int32_t words[MX_STATUS_WORDS]);

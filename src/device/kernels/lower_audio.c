@@ -20,47 +20,12 @@ static int bands_check(struct mx_launcher *launcher, enum mx_op op, struct mx_sl
                   ARG_INT(weights));
 }
 
-/* ---- devices of CPU type: a vector of frames at a time, in a room of the scratch of packed operands ---- */
-
-/* `floats` of room for each group. *each: frames of a group. Groups are so few that their rooms stay in the cores' own
- * caches, and some more than cores, lest all wait for one that is busy with something else. */
-static int frames_share(struct mx_launcher *launcher, int64_t rows, int64_t floats, struct mx_slice *room,
-                        int64_t *each)
-{
-    struct mx_slice scratch;
-    const int64_t vector = launcher->tuning->vector, blocks = rows > 0 ? mx_lower_over(rows, vector) : 1;
-    const int64_t fit = (int64_t)(MX_PACKED_BYTES / sizeof(float)) / floats;
-    const int64_t few = 2 * (launcher->tuning->units > 0 ? launcher->tuning->units : 1);
-    const int rc = launcher->scratch(launcher, &scratch);
-    if (rc < 0) return rc;
-    *room = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
-    *each = mx_lower_over(blocks, few < fit ? few : fit) * vector;
-    return 0;
-}
-
-static int mel_frames(struct mx_launcher *launcher, const struct mx_mel_args *a)
-{
-    int rc = 0;
-    struct mx_slice room;
-    int64_t each;
-    const int64_t vector = launcher->tuning->vector, padded = mx_lower_over(a->bands, vector) * vector;
-    MX_TRY(frames_share(launcher, a->frames.rows, (3 * a->fft_size + padded) * vector, &room, &each));
-    MX_TRY(LAUNCH(mel_frames, mx_lower_over(a->frames.rows, each), ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
-                  ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables), ARG_SLICE(a->mel), ARG_SLICE(a->energy),
-                  ARG_STATUS, ARG_SLICE(room), ARG_INT(a->samples.count), ARG_INT(a->frames.rows), ARG_LONG(each),
-                  ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(a->bands), ARG_FLOAT(a->floor), ARG_FLOAT(a->mean),
-                  ARG_FLOAT(a->inverse_deviation)));
-out:
-    return rc;
-}
-
 int mx_lower_mel(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_mel_args *const a = args;
     int rc = 0;
     MX_TRY(frames_check(launcher, MX_OP_mel, &a->samples, &a->frames, a->hop));
     MX_TRY(bands_check(launcher, MX_OP_mel, a->tables, a->fft_size, a->bands, a->weights));
-    if (launcher->tuning->cpu) return mel_frames(launcher, a);
     MX_TRY(LAUNCH(mel_bands, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
                   ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables), ARG_SLICE(a->mel), ARG_SLICE(a->energy),
                   ARG_STATUS, ARG_INT(a->samples.count), ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(a->bands),
@@ -95,24 +60,11 @@ int mx_lower_pitch(struct mx_launcher *launcher, const void *args)
     const int32_t lag_max = (int32_t)ceil((double)a->rate / (double)a->low_hz);
     const float quiet = a->silence * a->silence * (float)(a->fft_size - lag_max - 1);
     MX_TRY(frames_check(launcher, MX_OP_pitch, &a->samples, &a->frames, a->hop));
-    if (launcher->tuning->cpu) {
-        struct mx_slice room;
-        int64_t each;
-        MX_TRY(
-            frames_share(launcher, a->frames.rows, 5 * (int64_t)a->fft_size * launcher->tuning->vector, &room, &each));
-        MX_TRY(LAUNCH(pitch_frames, mx_lower_over(a->frames.rows, each), ARG_SLICE(a->audio),
-                      ARG_SLICE(a->samples.offsets), ARG_SLICE(a->frames.offsets), ARG_SLICE(a->tables),
-                      ARG_SLICE(a->work), ARG_STATUS, ARG_SLICE(room), ARG_INT(a->samples.count),
-                      ARG_INT(a->frames.rows), ARG_LONG(each), ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(lag_min),
-                      ARG_INT(lag_max), ARG_FLOAT(a->rate), ARG_FLOAT(a->low_hz), ARG_FLOAT(a->high_hz),
-                      ARG_FLOAT(quiet), ARG_FLOAT(a->threshold + 2 * a->change), ARG_FLOAT(a->octave)));
-    } else {
-        MX_TRY(LAUNCH(pitch_candidates, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
-                      ARG_SLICE(a->frames.offsets), ARG_SLICE(a->work), ARG_STATUS, ARG_INT(a->samples.count),
-                      ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(lag_min), ARG_INT(lag_max), ARG_FLOAT(a->rate),
-                      ARG_FLOAT(a->low_hz), ARG_FLOAT(a->high_hz), ARG_FLOAT(quiet),
-                      ARG_FLOAT(a->threshold + 2 * a->change), ARG_FLOAT(a->octave)));
-    }
+    MX_TRY(LAUNCH(pitch_candidates, a->frames.rows, ARG_SLICE(a->audio), ARG_SLICE(a->samples.offsets),
+                  ARG_SLICE(a->frames.offsets), ARG_SLICE(a->work), ARG_STATUS, ARG_INT(a->samples.count),
+                  ARG_INT(a->fft_size), ARG_INT(a->hop), ARG_INT(lag_min), ARG_INT(lag_max), ARG_FLOAT(a->rate),
+                  ARG_FLOAT(a->low_hz), ARG_FLOAT(a->high_hz), ARG_FLOAT(quiet),
+                  ARG_FLOAT(a->threshold + 2 * a->change), ARG_FLOAT(a->octave)));
     MX_TRY(LAUNCH(pitch_path, a->frames.count, ARG_SLICE(a->frames.offsets), ARG_SLICE(a->work), ARG_SLICE(a->pitch),
                   ARG_STATUS, ARG_FLOAT(a->threshold), ARG_FLOAT(a->jump), ARG_FLOAT(a->change)));
 out:

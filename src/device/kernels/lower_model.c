@@ -8,8 +8,6 @@
 
 #define CHUNK_ROWS    64    /* rows per partial sum over rows, at least */
 #define CHUNK_NUMBERS 16384 /* elements per partial sum over everything, at least */
-#define ROWS_EACH     32    /* rows of a group on devices of CPU type */
-#define NUMBERS_EACH  8192  /* elements of one */
 
 /* ---- elements ---- */
 
@@ -38,12 +36,6 @@ int mx_lower_dropout(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_dropout_args *const a = args;
     const double rate = (double)a->rate;
-    if (launcher->tuning->cpu) {
-        return LAUNCH(dropout_rows, mx_lower_over(a->count, NUMBERS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->y),
-                      ARG_SLICE(a->residual), ARG_LONG(a->count), ARG_LONG(NUMBERS_EACH),
-                      ARG_INT((uint32_t)ceil(rate * 0x1p32)), ARG_FLOAT((float)(1 / (1 - rate))), ARG_LONG(a->seed),
-                      ARG_LONG(a->stream), ARG_LONG(a->index));
-    }
     return LAUNCH(dropout, WIDE_GROUPS(mx_lower_over(a->count, 4)), ARG_SLICE(a->x), ARG_SLICE(a->y),
                   ARG_SLICE(a->residual), ARG_LONG(a->count), ARG_INT((uint32_t)ceil(rate * 0x1p32)),
                   ARG_FLOAT((float)(1 / (1 - rate))), ARG_LONG(a->seed), ARG_LONG(a->stream), ARG_LONG(a->index));
@@ -112,13 +104,8 @@ int mx_lower_bias_grad(struct mx_launcher *launcher, const void *args)
     }
     const int64_t chunks = mx_lower_over(a->rows, each);
     MX_TRY(launcher->scratch(launcher, &partial));
-    if (launcher->tuning->cpu) {
-        MX_TRY(LAUNCH(column_rows, chunks, ARG_SLICE(a->dy), ARG_SLICE(partial), ARG_LONG(a->rows), ARG_LONG(each),
-                      ARG_INT(a->n)));
-    } else {
-        MX_TRY(LAUNCH(column_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(partial), ARG_LONG(a->rows),
-                      ARG_INT(a->n), ARG_LONG(each), ARG_INT(a->dy_bf16)));
-    }
+    MX_TRY(LAUNCH(column_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(partial), ARG_LONG(a->rows),
+                  ARG_INT(a->n), ARG_LONG(each), ARG_INT(a->dy_bf16)));
     MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(partial), ARG_SLICE(a->db), ARG_INT(chunks), ARG_LONG(a->n),
                   ARG_INT(a->n), ARG_INT(a->accumulate)));
 out:
@@ -128,16 +115,11 @@ out:
 int mx_lower_layer_norm(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_layer_norm_args *const a = args;
-    if (launcher->tuning->cpu) {
-        return LAUNCH(norm_forward, mx_lower_over(a->rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
-                      ARG_SLICE(a->beta), ARG_SLICE(a->y), ARG_SLICE(a->stats), ARG_LONG(a->rows), ARG_LONG(ROWS_EACH),
-                      ARG_INT(a->n), ARG_FLOAT(a->eps));
-    }
     return LAUNCH(layer_norm, a->rows, ARG_SLICE(a->x), ARG_SLICE(a->gamma), ARG_SLICE(a->beta), ARG_SLICE(a->y),
                   ARG_SLICE(a->stats), ARG_INT(a->n), ARG_FLOAT(a->eps), ARG_INT(a->y_bf16));
 }
 
-/* The sums before dx, which may lie in place of dy; on devices of CPU type with it, row by row. */
+/* The sums before dx, which may lie in place of dy. */
 int mx_lower_layer_norm_grad(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_layer_norm_grad_args *const a = args;
@@ -151,17 +133,10 @@ int mx_lower_layer_norm_grad(struct mx_launcher *launcher, const void *args)
     if (a->rows == 0) return 0;
     const int64_t chunks = mx_lower_over(a->rows, each);
     MX_TRY(launcher->scratch(launcher, &partial));
-    if (launcher->tuning->cpu) {
-        MX_TRY(LAUNCH(norm_backward, chunks, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
-                      ARG_SLICE(a->stats), ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_SLICE(partial),
-                      ARG_LONG(a->rows), ARG_LONG(each), ARG_INT(a->n), ARG_INT(a->accumulate_dx)));
-    } else {
-        MX_TRY(LAUNCH(layer_norm_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->stats),
-                      ARG_SLICE(partial), ARG_LONG(a->rows), ARG_INT(a->n), ARG_LONG(each)));
-        MX_TRY(LAUNCH(layer_norm_rows, a->rows, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->gamma),
-                      ARG_SLICE(a->stats), ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_INT(a->n),
-                      ARG_INT(a->accumulate_dx)));
-    }
+    MX_TRY(LAUNCH(layer_norm_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->stats),
+                  ARG_SLICE(partial), ARG_LONG(a->rows), ARG_INT(a->n), ARG_LONG(each)));
+    MX_TRY(LAUNCH(layer_norm_rows, a->rows, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->gamma), ARG_SLICE(a->stats),
+                  ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_INT(a->n), ARG_INT(a->accumulate_dx)));
     const struct mx_slice beta = mx_slice_at(partial.buffer, partial.offset_bytes + (size_t)a->n * 4);
     MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(partial), ARG_SLICE(a->dgamma), ARG_INT(chunks), ARG_LONG(2 * a->n),
                   ARG_INT(a->n), ARG_INT(1)));
@@ -323,12 +298,6 @@ int mx_lower_rotary_table(struct mx_launcher *launcher, const void *args)
 int mx_lower_rotary(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_rotary_args *const a = args;
-    if (launcher->tuning->cpu) {
-        return LAUNCH(rotary_rows, mx_lower_over(a->rows.rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->table),
-                      ARG_SLICE(a->rows.offsets), ARG_STATUS, ARG_INT(MX_OP_rotary), ARG_INT(a->rows.count),
-                      ARG_INT(a->rows.rows), ARG_LONG(ROWS_EACH), ARG_INT(a->heads), ARG_INT(a->head_width / 2),
-                      ARG_LONG(a->stride), ARG_INT(a->positions), ARG_FLOAT(a->inverse ? -1.0f : 1.0f));
-    }
     return LAUNCH(rotary, a->rows.rows, ARG_SLICE(a->x), ARG_SLICE(a->table), ARG_SLICE(a->rows.offsets), ARG_STATUS,
                   ARG_INT(MX_OP_rotary), ARG_INT(a->rows.count), ARG_INT(a->heads), ARG_INT(a->head_width / 2),
                   ARG_LONG(a->stride), ARG_INT(a->positions), ARG_FLOAT(a->inverse ? -1.0f : 1.0f));
@@ -344,11 +313,6 @@ int mx_lower_durations_scan(struct mx_launcher *launcher, const void *args)
 /* expand; with `mean` the gradient of the mean. */
 static int spread_launch(struct mx_launcher *launcher, enum mx_op op, const struct mx_expand_args *a, bool mean)
 {
-    if (launcher->tuning->cpu) {
-        return LAUNCH(spread_rows, mx_lower_over(a->rows, ROWS_EACH), ARG_SLICE(a->x), ARG_SLICE(a->ends),
-                      ARG_SLICE(a->y), ARG_STATUS, ARG_INT(op), ARG_INT(a->segments), ARG_INT(a->rows),
-                      ARG_LONG(ROWS_EACH), ARG_INT(a->n), ARG_INT(mean), ARG_INT(a->accumulate));
-    }
     return LAUNCH(spread, a->rows, ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y), ARG_STATUS, ARG_INT(op),
                   ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n), ARG_INT(mean), ARG_INT(a->accumulate));
 }
@@ -429,60 +393,11 @@ out:
 
 /* ---- attention ---- */
 
-#define SLOTS         8  /* MX_SLOTS of attention.cl */
-#define SQUARE        96 /* MX_SQUARE of opencl/attention_cpu.cl */
-#define SQUARE_FLOATS (SQUARE * SQUARE)
-
-/* On devices of CPU type: how many groups there are for `tasks`, each with `squares` of the scratch of packed operands.
- */
-static int64_t square_groups(int64_t tasks, int64_t squares)
-{
-    const int64_t most = (int64_t)(MX_PACKED_BYTES / sizeof(float)) / (squares * SQUARE_FLOATS);
-    return tasks < most ? tasks : most;
-}
-
-static int squares_reserve(struct mx_launcher *launcher, struct mx_slice *out)
-{
-    struct mx_slice scratch;
-    const int rc = launcher->scratch(launcher, &scratch);
-    if (rc == 0) *out = mx_slice_at(scratch.buffer, scratch.offset_bytes + MX_SCRATCH_BYTES);
-    return rc;
-}
-
-static int attention_squares(struct mx_launcher *launcher, const struct mx_attention_args *a)
-{
-    int rc = 0;
-    struct mx_slice work;
-    const int64_t blocks = mx_lower_over(a->rows.max_rows, SQUARE), chunks = mx_lower_over(a->head_width, SQUARE);
-    const int64_t groups = square_groups(a->rows.count * a->heads * blocks, 4 * chunks + 1);
-    MX_TRY(squares_reserve(launcher, &work));
-    MX_TRY(LAUNCH(attention_forward, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->out),
-                  ARG_SLICE(a->lse), ARG_SLICE(a->rows.offsets), ARG_SLICE(work), ARG_INT(a->rows.count),
-                  ARG_INT(groups), ARG_INT(blocks), ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->stride),
-                  ARG_LONG(a->out_stride), ARG_LONG(a->rows.rows), ARG_FLOAT(a->factor)));
-out:
-    return rc;
-}
-
-static int attention_grad_squares(struct mx_launcher *launcher, const struct mx_attention_grad_args *a)
-{
-    int rc = 0;
-    struct mx_slice work;
-    const int64_t groups = square_groups(a->rows.count * a->heads, 8 * mx_lower_over(a->head_width, SQUARE) + 2);
-    MX_TRY(squares_reserve(launcher, &work));
-    MX_TRY(LAUNCH(attention_backward, groups, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v), ARG_SLICE(a->out),
-                  ARG_SLICE(a->lse), ARG_SLICE(a->dout), ARG_SLICE(a->delta), ARG_SLICE(a->dq), ARG_SLICE(a->dk),
-                  ARG_SLICE(a->dv), ARG_SLICE(a->rows.offsets), ARG_SLICE(work), ARG_INT(a->rows.count),
-                  ARG_INT(groups), ARG_INT(a->heads), ARG_INT(a->head_width), ARG_LONG(a->stride),
-                  ARG_LONG(a->out_stride), ARG_LONG(a->grad_stride), ARG_LONG(a->rows.rows), ARG_FLOAT(a->factor)));
-out:
-    return rc;
-}
+#define SLOTS 8 /* MX_SLOTS of attention.cl */
 
 int mx_lower_attention(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_attention_args *const a = args;
-    if (launcher->tuning->cpu) return attention_squares(launcher, a);
     const int64_t blocks = mx_lower_over(a->rows.max_rows, launcher->tuning->group / SLOTS);
     return LAUNCH(attend, a->rows.count * a->heads * blocks, ARG_SLICE(a->q), ARG_SLICE(a->k), ARG_SLICE(a->v),
                   ARG_SLICE(a->out), ARG_SLICE(a->lse), ARG_SLICE(a->rows.offsets), ARG_INT(blocks), ARG_INT(a->heads),
@@ -494,7 +409,6 @@ int mx_lower_attention_grad(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_attention_grad_args *const a = args;
     int rc = 0;
-    if (launcher->tuning->cpu) return attention_grad_squares(launcher, a);
     const int64_t blocks = mx_lower_over(a->rows.max_rows, launcher->tuning->group / SLOTS);
     const int64_t groups = a->rows.count * a->heads * blocks;
     MX_TRY(LAUNCH(attention_delta, a->rows.rows, ARG_SLICE(a->dout), ARG_SLICE(a->out), ARG_SLICE(a->delta),

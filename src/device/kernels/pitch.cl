@@ -32,7 +32,6 @@ MX_INLINE void mx_pitch_keep(float hz[MX_KEPT], float cost[MX_KEPT], int t, floa
     }
 }
 
-#if !defined(MX_CPU) /* devices of CPU type have a kernel of their own */
 /* From the difference function of a frame: its normalised form, in its place, and the candidates, to the frame's work.
  * One lane. */
 MX_INLINE void mx_pitch_choose(MX_LOCAL_POINTER float *difference, bool loud, MX_GLOBAL float *work, int lag_min,
@@ -92,7 +91,6 @@ mx_pitch_candidates(MX_ARG(const float, audio), MX_ARG(const int, sample_ends), 
     mx_pitch_choose(difference, power >= quiet, work + row * MX_PITCH_WORK, lag_min, lag_max, rate, low_hz, high_hz,
                     limit, octave);
 }
-#endif
 
 /* One lane of a group for each utterance. The last word of each frame's work gets, for each state, the one before it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Matrix products with an epilogue, in tiles of local memory: matmul, and the convolution over packed rows with its two
- * gradients as products of the rows seen through the taps. For GPUs; devices of CPU type have kernels of their own.
+ * gradients as products of the rows seen through the taps.
  *
  * A group makes a tile of MX_TILE × MX_TILE of C, each lane a square of MX_SIDE × MX_SIDE of it, in steps of MX_DEPTH
  * along k. `shape` is the layout of A:

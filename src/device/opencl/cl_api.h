@@ -19,8 +19,6 @@
     X(clGetPlatformInfo)                                                                                               \
     X(clGetDeviceIDs)                                                                                                  \
     X(clGetDeviceInfo)                                                                                                 \
-    X(clCreateSubDevices)                                                                                              \
-    X(clReleaseDevice)                                                                                                 \
     X(clCreateContext)                                                                                                 \
     X(clReleaseContext)                                                                                                \
     X(clCreateCommandQueue)                                                                                            \

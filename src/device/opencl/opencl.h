@@ -6,7 +6,7 @@
  * (program, a queue for the backend's own work) → stream (one in-order queue, its own kernel objects, scratch and
  * status word). All vtable entries live in the files named below.
  *
- * Memory: the state owns the platforms and sub-devices from open to close; a platform's context lives from its first
+ * Memory: the state owns the platforms from open to close; a platform's context lives from its first
  * open device to its last. Each object of the core has one block behind `impl`.
  *
  * Locks: mx_opencl_platform.lock protects context, users and program; it is held while a program is built, so that two
@@ -32,13 +32,11 @@ struct mx_opencl_platform {
     int users;          /* open devices */
 };
 
-/* One device of the listing: a whole one or a sub-device. */
+/* One device of the listing. */
 struct mx_opencl_entry {
     cl_device_id id;
     int platform;
-    bool sub;    /* made by us: released at close */
     bool chosen; /* named in the selection, or nothing was */
-    int part, parts;
 };
 
 struct mx_opencl_state {

@@ -2,9 +2,7 @@
  *
  * The OpenCL backend: its vtable and device detection.
  *
- * All devices of all platforms are listed in the drivers' order. A CPU-type device can be split into sub-devices of
- * equal compute units: when --opencl-split asks for it, and automatically when the selection names more devices than
- * there are and the only one is of CPU type. The list then has the sub-devices instead of the whole device.
+ * All devices of all platforms are listed in the drivers' order.
  *
  * Memory: see opencl.h. Nothing is taken from a device before it is opened.
  */
@@ -42,15 +40,12 @@ static int units_of(const struct mx_cl_api *cl, cl_device_id id)
     return units > 0 ? (int)units : 1;
 }
 
-/* ---- finding and splitting ---- */
+/* ---- finding ---- */
 
 static void state_close(void *context)
 {
     struct mx_opencl_state *const state = context;
     mx_clblast_close(&state->blast); /* first: it may hold the last of what was made for these devices */
-    for (int i = 0; i < state->count; i++) {
-        if (state->entries[i].sub) state->api.clReleaseDevice(state->entries[i].id);
-    }
     for (int i = 0; i < state->platform_count; i++) pthread_mutex_destroy(&state->platforms[i].lock);
     mx_free(state);
 }
@@ -75,7 +70,7 @@ static int devices_find(struct mx_opencl_state *state)
         const cl_uint room = (cl_uint)(MX_OPENCL_DEVICES_MAX - state->count);
         if (room == 0 || cl->clGetDeviceIDs(ids[p], CL_DEVICE_TYPE_ALL, room, devices, &found) != CL_SUCCESS) continue;
         for (cl_uint d = 0; d < found && d < room; d++) {
-            state->entries[state->count++] = (struct mx_opencl_entry){.id = devices[d], .platform = (int)p, .parts = 1};
+            state->entries[state->count++] = (struct mx_opencl_entry){.id = devices[d], .platform = (int)p};
         }
     }
     if (state->count == 0) {
@@ -83,34 +78,6 @@ static int devices_find(struct mx_opencl_state *state)
                        "OpenCL has a driver (%s), but the driver finds no device", state->platforms[0].name);
     }
     return 0;
-}
-
-/* Replaces entry `index` by `parts` sub-devices of equal size. */
-static int entry_split(struct mx_opencl_state *state, int index, int parts)
-{
-    const struct mx_cl_api *const cl = &state->api;
-    const struct mx_opencl_entry whole = state->entries[index];
-    const int units = units_of(cl, whole.id);
-    int rc = 0;
-    cl_device_id subs[MX_OPENCL_DEVICES_MAX];
-    cl_uint made = 0;
-    if (parts > units || state->count + parts - 1 > MX_OPENCL_DEVICES_MAX) {
-        MX_FAIL(MX_ERR_USAGE, NULL, "%d parts of an OpenCL device of %d compute unit%s asked for", parts, units,
-                units == 1 ? "" : "s");
-        return mx_error_hint("each part needs a compute unit of its own: choose --opencl-split 1 to %d", units);
-    }
-    const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, units / parts, 0};
-    MX_CL_TRY(cl->clCreateSubDevices(whole.id, how, MX_OPENCL_DEVICES_MAX, subs, &made), "splitting an OpenCL device");
-    for (cl_uint i = (cl_uint)parts; i < made; i++) cl->clReleaseDevice(subs[i]); /* what does not divide */
-    memmove(&state->entries[index + parts], &state->entries[index + 1],
-            (size_t)(state->count - index - 1) * sizeof *state->entries);
-    for (int i = 0; i < parts; i++) {
-        state->entries[index + i] =
-            (struct mx_opencl_entry){.id = subs[i], .platform = whole.platform, .sub = true, .part = i, .parts = parts};
-    }
-    state->count += parts - 1;
-out:
-    return rc;
 }
 
 /* The highest index of an OpenCL device in the selection; -1 if there is none. */
@@ -124,37 +91,6 @@ static int selection_last(const struct mx_registry_options *options)
         if (strcmp(backend, "opencl") == 0 && index > last) last = index;
     }
     return last;
-}
-
-static int devices_split(struct mx_opencl_state *state, const struct mx_registry_options *options)
-{
-    int rc = 0;
-    const struct mx_cl_api *const cl = &state->api;
-    const int chosen = selection_last(options) + 1;
-    const int wanted = chosen > options->opencl_wanted ? chosen : options->opencl_wanted;
-    const int units = units_of(cl, state->entries[0].id);
-    bool split = false;
-    if (options->opencl_split > 1) {
-        for (int i = state->count - 1; i >= 0; i--) {
-            if (!(type_of(cl, state->entries[i].id) & CL_DEVICE_TYPE_CPU)) continue;
-            MX_TRY(entry_split(state, i, options->opencl_split));
-            split = true;
-        }
-        if (!split) {
-            MX_RAISE(MX_ERR_USAGE, "leave out --opencl-split: GPUs are used whole",
-                     "no OpenCL device here is of CPU type, so none can be split");
-        }
-    } else if (options->opencl_split == 0 && wanted > 1 && wanted <= units && state->count == 1 &&
-               (type_of(cl, state->entries[0].id) & CL_DEVICE_TYPE_CPU)) {
-        char name[128];
-        mx_opencl_device_text(cl, state->entries[0].id, CL_DEVICE_NAME, name, sizeof name);
-        if (chosen > 0) /* a mere listing is not worth a message */
-            mx_info("OpenCL: the only device, %s, is split into %d of %d compute unit%s each", name, wanted,
-                    units / wanted, units / wanted == 1 ? "" : "s");
-        MX_TRY(entry_split(state, 0, wanted));
-    }
-out:
-    return rc;
 }
 
 static bool has_gpu(const struct mx_opencl_state *state)
@@ -173,7 +109,6 @@ static int state_open(const struct mx_registry_options *options, void **out)
     mx_signals_save(&signals);
     MX_TRY(mx_cl_api_load(&state->api));
     MX_TRY(devices_find(state));
-    MX_TRY(devices_split(state, options));
     MX_TRY(mx_clblast_open(&state->blast, has_gpu(state)));
     for (int i = 0; i < state->count; i++) state->entries[i].chosen = selection_last(options) < 0;
     for (int i = 0; i < options->device_count; i++) {
@@ -201,16 +136,10 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     const struct mx_opencl_entry *const entry = &state->entries[index];
     const cl_device_type type = type_of(cl, entry->id);
     cl_ulong bytes = 0;
-    char name[96];
     memset(out, 0, sizeof *out);
     snprintf(out->backend, sizeof out->backend, "opencl");
     out->index = index;
-    mx_opencl_device_text(cl, entry->id, CL_DEVICE_NAME, name, sizeof name);
-    if (entry->sub) {
-        snprintf(out->name, sizeof out->name, "%s, part %d of %d", name, entry->part + 1, entry->parts);
-    } else {
-        snprintf(out->name, sizeof out->name, "%s", name);
-    }
+    mx_opencl_device_text(cl, entry->id, CL_DEVICE_NAME, out->name, sizeof out->name);
     out->kind = type & CL_DEVICE_TYPE_GPU ? MX_DEVICE_GPU : type & CL_DEVICE_TYPE_CPU ? MX_DEVICE_CPU : MX_DEVICE_OTHER;
     cl->clGetDeviceInfo(entry->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     out->memory_bytes = bytes;
@@ -219,8 +148,7 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     for (size_t i = 0; i < sizeof out->cores / sizeof *out->cores; i++) out->cores[i] = -1;
     out->caps = (struct mx_device_caps){
         .async_copy = true, .peer_copy = true, .pinned_host = out->kind == MX_DEVICE_GPU, .event_times = true};
-    out->work_bytes = MX_SCRATCH_BYTES + (out->kind == MX_DEVICE_CPU ? MX_PACKED_BYTES : 0);
-    out->sound_bytes = out->kind == MX_DEVICE_CPU ? out->work_bytes : 0;
+    out->work_bytes = MX_SCRATCH_BYTES;
     snprintf(out->bf16_missing, sizeof out->bf16_missing, "OpenCL devices multiply in fp32");
     mx_clblast_describe(&state->blast, out);
     return 0;

@@ -59,7 +59,6 @@ static int tuning_read(const struct mx_device *device, struct mx_opencl_device *
 {
     char extensions[8192] = "";
     cl_ulong most = 0, local = 0;
-    cl_uint width = 0;
     size_t group = 0;
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
     if (!strstr(extensions, "cl_khr_fp64")) {
@@ -67,7 +66,6 @@ static int tuning_read(const struct mx_device *device, struct mx_opencl_device *
                        "%s has no double precision (cl_khr_fp64), in which the losses are summed", device->name);
     }
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
-    impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL);
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
     if (group < MX_KERNEL_LANES_MOST || local < MX_KERNEL_LOCAL_BYTES) {
@@ -77,8 +75,7 @@ static int tuning_read(const struct mx_device *device, struct mx_opencl_device *
                        device->name, group, (unsigned long long)local, MX_KERNEL_LANES_MOST, MX_KERNEL_LOCAL_BYTES);
     }
     impl->most_bytes = most;
-    mx_kernel_tuning_choose(&impl->tuning, device->info.kind == MX_DEVICE_CPU, (int)width, group);
-    impl->tuning.units = device->info.compute_units;
+    mx_kernel_tuning_choose(&impl->tuning, group);
     return 0;
 }
 

@@ -85,8 +85,7 @@ static int scratch(struct mx_launcher *base, struct mx_slice *out)
     int rc = 0;
     struct mx_stream *const stream = launcher_of(base)->stream;
     struct mx_opencl_stream *const impl = stream->impl;
-    if (!impl->scratch)
-        MX_TRY(mx_buffer_create(stream->device, "scratch", mx_kernel_scratch_bytes(base->tuning), &impl->scratch));
+    if (!impl->scratch) MX_TRY(mx_buffer_create(stream->device, "scratch", MX_SCRATCH_BYTES, &impl->scratch));
     *out = mx_slice_at(impl->scratch, 0);
 out:
     return rc;

@@ -224,7 +224,6 @@ int mx_device_pair_open_shared(const struct mx_settings *settings, const char *c
                                             .data_gpu = (int)p->data_gpu,
                                             .model_gpu = (int)p->model_gpu,
                                             .cpu_devices = (int)settings->device.cpu_devices,
-                                            .opencl_split = (int)settings->device.opencl_split,
                                             .allow_single = p->allow_single,
                                             .passed = rank};
     *out = (struct mx_device_pair){.sharers = count};

@@ -31,7 +31,7 @@ int mx_job_memory_needs(const struct mx_job *job, const struct mx_trainer_memory
     /* A run with a past has its normaliser from there; otherwise the first rank measures before anything is taken. */
     const bool past = job->origin != NULL && mx_checkpoint_state(job->origin) != NULL;
     const bool measures = !past && mx_job_ranks_first(job);
-    const uint64_t before = measures ? mx_normaliser_bytes(job->dataset, job->recipe, job->devices.data) : 0;
+    const uint64_t before = measures ? mx_normaliser_bytes(job->dataset, job->recipe) : 0;
     struct mx_job_samples_memory spoken = {0};
     const int rc = samples ? mx_job_samples_memory_plan(job, plan, &spoken) : 0;
     out->data = two ? mx_most(mx_most(plan->data_bytes, before), job->request.data_bytes) : 0;

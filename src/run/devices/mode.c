@@ -559,9 +559,8 @@ int mx_mode_open(const struct mx_backend *const *backends, const struct mx_mode_
 {
     int rc;
     struct mx_registry *all = NULL;
-    struct mx_registry_options wanted = {.cpu_devices = request->cpu_devices, .opencl_split = request->opencl_split};
-    struct mx_registry_options everything = wanted; /* as 'myxtts validate' lists them */
-    everything.opencl_wanted = by_index(request) || by_name(request) ? 2 : 1;
+    struct mx_registry_options wanted = {.cpu_devices = request->cpu_devices};
+    const struct mx_registry_options everything = wanted; /* as 'myxtts validate' lists them */
     *out = NULL;
     rc = mx_mode_select(request, choice);
     if (rc == 0 && choice->count > 0) {

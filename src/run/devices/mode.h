@@ -37,7 +37,6 @@ struct mx_mode_request {
     const char *data_device, *model_device; /* "cuda:2"; NULL: not said */
     int data_gpu, model_gpu;                /* indices in the backend; negative: not given */
     int cpu_devices;                        /* logical CPU devices */
-    int opencl_split;                       /* parts of OpenCL devices of CPU type; 0: as the choice needs */
     bool allow_single;                      /* one device is accepted where two were requested */
     int passed;                             /* GPUs that others use: "the best" is the next one after these */
 };
