@@ -157,6 +157,7 @@ struct learner {
     struct mx_stream *stream;
     struct mx_buffer *state;                                          /* all of the slices below */
     struct mx_slice w, gradient, moment1, moment2, y, dy, loss, norm; /* on the model device */
+    struct mx_slice offsets;                                          /* of the one sequence of ROWS rows */
     float *seen;                                                      /* host: the loss */
 };
 
@@ -166,15 +167,18 @@ static int learner_open(struct mx_device *device, struct learner *l)
     void *seen;
     const size_t w = sizeof(float) * FEATURES * OUTPUTS, y = sizeof(float) * ROWS * OUTPUTS;
     MX_TRY(mx_stream_create(device, "train", &l->stream));
-    MX_TRY(mx_buffer_create(device, "model", 4 * w + 2 * y + 128, &l->state));
-    struct mx_slice *const slices[] = {&l->w, &l->gradient, &l->moment1, &l->moment2,
-                                       &l->y, &l->dy,       &l->loss,    &l->norm};
-    const size_t bytes[] = {w, w, w, w, y, y, 64, 64};
+    MX_TRY(mx_buffer_create(device, "model", 4 * w + 2 * y + 192, &l->state));
+    struct mx_slice *const slices[] = {&l->w,  &l->gradient, &l->moment1, &l->moment2, &l->y,
+                                       &l->dy, &l->loss,     &l->norm,    &l->offsets};
+    const size_t bytes[] = {w, w, w, w, y, y, 64, 64, 64};
     size_t at = 0;
-    for (int i = 0; i < 8; at += bytes[i++]) *slices[i] = mx_slice_at(l->state, at);
+    for (int i = 0; i < 9; at += bytes[i++]) *slices[i] = mx_slice_at(l->state, at);
     MX_TRY(mx_host_alloc(device, "results", sizeof(float), &seen));
     l->seen = seen;
     MX_TRY(mx_fill(l->stream, &(struct mx_fill_args){.x = l->w, .count = (int64_t)(4 * w / sizeof(float))}));
+    MX_TRY(mx_fill(l->stream, &(struct mx_fill_args){.x = l->offsets, .count = 1}));
+    MX_TRY(mx_fill(l->stream, &(struct mx_fill_args){
+                                  .x = mx_slice_at(l->state, l->offsets.offset_bytes + 4), .count = 1, .bits = ROWS}));
 out:
     return rc;
 }
@@ -193,14 +197,16 @@ static int learner_step(struct learner *l, const struct device_slot *batch, int6
     const int64_t count = FEATURES * OUTPUTS;
     MX_TRY(mx_matmul(l->stream, &(struct mx_matmul_args){
                                     .a = batch->z, .b = l->w, .c = l->y, .m = ROWS, .n = OUTPUTS, .k = FEATURES}));
-    MX_TRY(mx_loss(l->stream, &(struct mx_loss_args){.prediction = l->y,
-                                                     .target = batch->target,
-                                                     .value = l->loss,
-                                                     .dprediction = l->dy,
-                                                     .rows = ROWS,
-                                                     .n = OUTPUTS,
-                                                     .factor = 1.0F / (ROWS * OUTPUTS),
-                                                     .kind = MX_LOSS_L2}));
+    const struct mx_ragged rows = {.offsets = l->offsets, .count = 1, .rows = ROWS, .max_rows = ROWS};
+    MX_TRY(mx_sequence_loss(l->stream, &(struct mx_sequence_loss_args){.prediction = l->y,
+                                                                       .target = batch->target,
+                                                                       .values = l->loss,
+                                                                       .dprediction = l->dy,
+                                                                       .rows = rows,
+                                                                       .n = OUTPUTS,
+                                                                       .scale = 1.0F / (ROWS * OUTPUTS),
+                                                                       .factor = 1.0F / (ROWS * OUTPUTS),
+                                                                       .kind = MX_LOSS_L2}));
     MX_TRY(mx_matmul(
         l->stream,
         &(struct mx_matmul_args){

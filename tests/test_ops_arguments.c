@@ -166,8 +166,7 @@ SPOIL(epilogue_act, matmul, memset(&a->epilogue.act, 0x11, sizeof a->epilogue.ac
 SPOIL(epilogue_pre, matmul, (a->epilogue.act = MX_ACT_GELU, a->epilogue.act_grad = true))
 SPOIL(epilogue_bias, matmul,
       (a->epilogue.act = MX_ACT_GELU, a->epilogue.act_grad = true, a->epilogue.pre = a->c, a->epilogue.bias = a->b))
-SPOIL(loss_kind, loss, memset(&a->kind, 0x11, sizeof a->kind))
-SPOIL(cast_kind, cast, memset(&a->kind, 0x11, sizeof a->kind))
+SPOIL(loss_kind, sequence_loss, memset(&a->kind, 0x11, sizeof a->kind))
 SPOIL(lda, matmul, a->lda = (a->transpose_a ? a->m : a->k) - 1)
 SPOIL(ldc, matmul, a->ldc = a->n - 1)
 SPOIL(head_odd, rotary, (a->heads = 1, a->head_width = 1))
@@ -234,8 +233,7 @@ static void refuse_ranges(void **state)
         {MX_OP_matmul, spoil_epilogue_act, "an unknown activation in the epilogue"},
         {MX_OP_matmul, spoil_epilogue_pre, "act_grad without pre"},
         {MX_OP_matmul, spoil_epilogue_bias, "act_grad with a bias"},
-        {MX_OP_loss, spoil_loss_kind, "an unknown loss"},
-        {MX_OP_cast, spoil_cast_kind, "an unknown cast"},
+        {MX_OP_sequence_loss, spoil_loss_kind, "an unknown loss"},
         {MX_OP_matmul, spoil_lda, "rows of A that overlap"},
         {MX_OP_matmul, spoil_ldc, "rows of C that overlap"},
         {MX_OP_rotary, spoil_head_odd, "an odd head width"},

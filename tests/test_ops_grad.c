@@ -236,19 +236,23 @@ static void grad_of_itself(void **state)
 
 static void grad_loss(void **state)
 {
-    static const float one = 1;
     for (uint64_t seed = 0; seed < CASES; seed++) {
         struct op_case c;
         struct op_result result;
-        op_case_make(&c, MX_OP_loss, seed, tiny);
-        const struct weight weight = {op_case_tensor(&c, "value")->storage, &one};
+        op_case_make(&c, MX_OP_sequence_loss, seed, tiny);
+        const struct mx_sequence_loss_args *const a = (const void *)c.args;
+        const int values = op_case_tensor(&c, "values")->storage;
         const int prediction = op_case_tensor(&c, "prediction")->storage;
+        float *const shares = mx_alloc((size_t)c.storages[values].count + 1, sizeof *shares);
+        for (int64_t i = 0; i < c.storages[values].count; i++) shares[i] = a->factor / a->scale;
+        const struct weight weight = {values, shares};
         double *slope = differences(&c, &weight, 1, prediction);
         run(*state, &c, &result);
-        compare("loss", seed, op_result_output(&result, "dprediction")->values, slope, c.storages[prediction].count,
-                op_bound(&c));
+        compare("sequence_loss", seed, op_result_output(&result, "dprediction")->values, slope,
+                c.storages[prediction].count, op_bound(&c));
         op_result_release(&result);
         mx_free(slope);
+        mx_free(shares);
         op_case_release(&c);
     }
 }

@@ -53,17 +53,15 @@
     SOLO(dropout)                                                                                                      \
     SOLO(durations_scan)                                                                                               \
     PAIR(expand)                                                                                                       \
-    PAIR(segment_mean)                                                                                                 \
+    SOLO(segment_mean)                                                                                                 \
     PAIR(attentive_pool)                                                                                               \
     SOLO(align)                                                                                                        \
-    SOLO(loss)                                                                                                         \
     SOLO(sequence_loss)                                                                                                \
     SOLO(pitch_loss)                                                                                                   \
     SOLO(grad_norm)                                                                                                    \
     SOLO(adamw)                                                                                                        \
     SOLO(scale)                                                                                                        \
     SOLO(fill)                                                                                                         \
-    SOLO(cast)                                                                                                         \
     SOLO(mel)                                                                                                          \
     SOLO(log_magnitude)                                                                                                \
     SOLO(pitch)                                                                                                        \

@@ -310,15 +310,6 @@ void mx_op_walk_segment_mean(struct walk *walk, const void *args)
     tensor(walk, "y", a->y, times(a->segments, a->n), WRITTEN);
 }
 
-void mx_op_walk_segment_mean_grad(struct walk *walk, const void *args)
-{
-    const struct mx_segment_mean_grad_args *const a = args;
-    segments(walk, a->segments, a->rows, a->n);
-    tensor(walk, "dy", a->dy, times(a->segments, a->n), READ);
-    tensor(walk, "ends", a->ends, plus(a->segments, 1), READ);
-    tensor(walk, "dx", a->dx, times(a->rows, a->n), WRITTEN);
-}
-
 void mx_op_walk_attentive_pool(struct walk *walk, const void *args)
 {
     const struct mx_attentive_pool_args *const a = args;
@@ -359,21 +350,6 @@ void mx_op_walk_align(struct walk *walk, const void *args)
     tensor(walk, "durations", a->durations, a->tokens.rows, WRITTEN);
     tensor(walk, "logs", a->logs, a->tokens.rows, WRITTEN_OPTIONAL);
     tensor(walk, "work", a->work, plus(times(a->tokens.rows, 2), bits), WRITTEN);
-}
-
-void mx_op_walk_loss(struct walk *walk, const void *args)
-{
-    const struct mx_loss_args *const a = args;
-    const int64_t elements = times(a->rows, a->n);
-    dimension(walk, "rows", a->rows);
-    dimension(walk, "n", a->n);
-    finite_number(walk, "factor", a->factor);
-    integer(walk, "kind", (int64_t)a->kind, MX_LOSS_L1, MX_LOSS_L2);
-    tensor(walk, "prediction", a->prediction, elements, READ);
-    tensor(walk, "target", a->target, elements, READ);
-    tensor(walk, "mask", a->mask, a->rows, READ_OPTIONAL);
-    tensor(walk, "value", a->value, 1, WRITTEN);
-    tensor(walk, "dprediction", a->dprediction, elements, WRITTEN_OPTIONAL);
 }
 
 void mx_op_walk_sequence_loss(struct walk *walk, const void *args)
@@ -434,15 +410,6 @@ void mx_op_walk_fill(struct walk *walk, const void *args)
     const struct mx_fill_args *const a = args;
     length(walk, "count", a->count);
     tensor(walk, "x", a->x, a->count, WRITTEN);
-}
-
-void mx_op_walk_cast(struct walk *walk, const void *args)
-{
-    const struct mx_cast_args *const a = args;
-    length(walk, "count", a->count);
-    integer(walk, "kind", (int64_t)a->kind, MX_CAST_F32_BF16, MX_CAST_I32_F32);
-    slice_bytes(walk, "x", a->x, times(a->count, a->kind == MX_CAST_BF16_F32 ? 2 : 4), READ);
-    slice_bytes(walk, "y", a->y, times(a->count, a->kind == MX_CAST_F32_BF16 ? 2 : 4), WRITTEN);
 }
 
 /* ---- features of packed audio ---- */

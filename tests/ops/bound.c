@@ -34,14 +34,12 @@ static struct path path_of(enum mx_op op)
     case MX_OP_durations_scan:
     case MX_OP_fill:
     case MX_OP_scale:
-    case MX_OP_cast:
     case MX_OP_mask:
         return (struct path){0}; /* one rounding, or none: the nearest float */
     case MX_OP_embedding:
     case MX_OP_residual_add:
     case MX_OP_dropout:
     case MX_OP_expand:
-    case MX_OP_segment_mean_grad:
         return (struct path){.line = 4};
     case MX_OP_activation:
     case MX_OP_activation_grad:
@@ -64,7 +62,6 @@ static struct path path_of(enum mx_op op)
         return (struct path){.line = 4, .sums = 1};
     case MX_OP_texture: /* a mean, a quotient and its logarithm */
         return (struct path){.line = 16, .sums = 1};
-    case MX_OP_loss:
     case MX_OP_sequence_loss:
     case MX_OP_grad_norm:
         return (struct path){.line = 8, .sums = 1, .all = true};

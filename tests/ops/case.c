@@ -88,12 +88,10 @@ bool op_can_be_wide(enum mx_op op)
     case MX_OP_expand:
     case MX_OP_expand_grad:
     case MX_OP_segment_mean:
-    case MX_OP_segment_mean_grad:
     case MX_OP_attentive_pool:
     case MX_OP_attentive_pool_grad:
     case MX_OP_depthwise:
     case MX_OP_depthwise_grad:
-    case MX_OP_loss:
     case MX_OP_grad_norm:
         return true;
     default:

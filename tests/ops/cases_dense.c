@@ -169,8 +169,7 @@ void op_make_layer_norm_grad(struct op_case *c)
     OP_ARGS(layer_norm_grad);
     a->rows = op_draw_sequences(c, -1);
     a->n = draw_norm_width(c);
-    a->accumulate_dx = !c->plan.plain && op_flip(c);
-    const bool in_place = !c->plan.plain && !a->accumulate_dx && op_flip(c);
+    const bool in_place = !c->plan.plain && op_flip(c);
     const int dy = op_add(c, "dy", OP_AT(layer_norm_grad, dy), OP_IN, ROWS(a->rows, a->n), 1);
     op_add(c, "x", OP_AT(layer_norm_grad, x), OP_IN, ROWS(a->rows, a->n), 2);
     op_add(c, "gamma", OP_AT(layer_norm_grad, gamma), OP_IN, FLAT(a->n), 1);
@@ -178,7 +177,7 @@ void op_make_layer_norm_grad(struct op_case *c)
     if (in_place)
         op_share(c, "dx", OP_AT(layer_norm_grad, dx), OP_OUT, dy, 0, a->n);
     else
-        op_add(c, "dx", OP_AT(layer_norm_grad, dx), a->accumulate_dx ? OP_INOUT : OP_OUT, ROWS(a->rows, a->n), 1);
+        op_add(c, "dx", OP_AT(layer_norm_grad, dx), OP_OUT, ROWS(a->rows, a->n), 1);
     op_add(c, "dgamma", OP_AT(layer_norm_grad, dgamma), OP_INOUT, SUM(a->n), 1);
     op_add(c, "dbeta", OP_AT(layer_norm_grad, dbeta), OP_INOUT, SUM(a->n), 1);
     if (!c->plan.plain && op_flip(c)) {
@@ -294,35 +293,6 @@ void op_make_embedding_grad(struct op_case *c)
     OP_DIM(embedding_grad, vocabulary, OP_DIM_FIXED);
 }
 
-/* ---- loss ---- */
-
-void op_make_loss(struct op_case *c)
-{
-    OP_ARGS(loss);
-    a->rows = op_draw_sequences(c, -1);
-    a->n = op_draw_width(c);
-    a->factor = fabsf(draw_factor(c));
-    a->kind = op_flip(c) ? MX_LOSS_L1 : MX_LOSS_L2;
-    a->accumulate = !c->plan.plain && op_flip(c);
-    a->accumulate_dp = !c->plan.plain && op_flip(c);
-    const bool mask = op_flip(c), slope = c->plan.plain || op_flip(c);
-    op_add(c, "prediction", OP_AT(loss, prediction), OP_IN, ROWS(a->rows, a->n), 1);
-    op_add(c, "target", OP_AT(loss, target), OP_IN, ROWS(a->rows, a->n), 1);
-    op_add(c, "value", OP_AT(loss, value), a->accumulate ? OP_INOUT : OP_OUT, SUM(1), 1);
-    if (mask) {
-        const int storage = op_add(c, "mask", OP_AT(loss, mask), OP_IN, ROWS(a->rows, 1), 1);
-        for (int64_t r = 0; r < a->rows; r += 3) data(c, storage)[r] = 0;
-        op_optional(c);
-    }
-    if (slope) {
-        op_add(c, "dprediction", OP_AT(loss, dprediction), a->accumulate_dp ? OP_INOUT : OP_OUT, ROWS(a->rows, a->n),
-               1);
-        op_optional(c);
-    }
-    OP_DIM(loss, rows, OP_DIM_ROWS);
-    OP_DIM(loss, n, OP_DIM_FIXED);
-}
-
 /* ---- the optimizer ---- */
 
 void op_make_grad_norm(struct op_case *c)
@@ -391,25 +361,4 @@ void op_make_fill(struct op_case *c)
         a->value = draw_factor(c);
     }
     op_add(c, "x", OP_AT(fill, x), OP_OUT, shape, 0);
-}
-
-void op_make_cast(struct op_case *c)
-{
-    OP_ARGS(cast);
-    /* Ties to even both ways, the largest numbers, the smallest, infinities, NaNs of both kinds, zeros. */
-    static const uint32_t special[] = {0x3f808000, 0x3f818000, 0x3f808001, 0x3f807fff, 0x7f7fffff, 0xff7f8000,
-                                       0x7f7f7fff, 0x00000001, 0x00008000, 0x80018000, 0x007fffff, 0x7f800000,
-                                       0xff800000, 0x7fc00000, 0x7f800001, 0xffffffff, 0x00000000, 0x80000000};
-    int64_t n;
-    const int64_t rows = draw_elements(c, &n, OP_AT(cast, count));
-    a->kind = (enum mx_cast)op_draw(c, MX_CAST_F32_BF16, MX_CAST_I32_F32);
-    struct op_shape from = ROWS(rows, n), to = ROWS(rows, n);
-    if (a->kind == MX_CAST_F32_BF16) to.type = OP_BF16;
-    if (a->kind == MX_CAST_BF16_F32) from.type = OP_BF16;
-    if (a->kind == MX_CAST_I32_F32) from.type = OP_I32;
-    const int x = op_add(c, "x", OP_AT(cast, x), OP_IN, from, from.type == OP_I32 ? 2147483520.0 : 1);
-    for (int64_t i = 0; from.type == OP_F32 && i < rows * n; i++)
-        if (op_draw(c, 0, 3) == 0) memcpy(data(c, x) + i, &special[op_draw(c, 0, 17)], 4);
-    for (int64_t i = 0; from.type == OP_I32 && i < rows * n; i += 2) ((int32_t *)c->storages[x].data)[i] *= -1;
-    op_add(c, "y", OP_AT(cast, y), OP_OUT, to, 0);
 }

@@ -61,8 +61,7 @@ void op_make_sequence_loss(struct op_case *c)
     op_add(c, "values", OP_AT(sequence_loss, values), OP_OUT,
            (struct op_shape){.layout = OP_SEGMENTS, .rows = c->sequences, .width = 1}, 0);
     if (c->plan.plain || op_flip(c)) {
-        a->accumulate_dp = !c->plan.plain && op_flip(c);
-        op_add(c, "dprediction", OP_AT(sequence_loss, dprediction), a->accumulate_dp ? OP_INOUT : OP_OUT, shape, 1);
+        op_add(c, "dprediction", OP_AT(sequence_loss, dprediction), OP_OUT, shape, 1);
         op_optional(c);
     }
     op_add_packed(c, OP_AT(sequence_loss, rows));

@@ -215,7 +215,7 @@ void op_make_durations_scan(struct op_case *c)
     OP_DIM(durations_scan, count, OP_DIM_FIXED);
 }
 
-/* The arguments that the four have in common. */
+/* The arguments that the three have in common. */
 #define SEGMENT_ARGS(name)                                                                                             \
     OP_ARGS(name);                                                                                                     \
     a->rows = op_draw_sequences(c, -1);                                                                                \
@@ -237,10 +237,9 @@ void op_make_expand(struct op_case *c)
 void op_make_expand_grad(struct op_case *c)
 {
     SEGMENT_ARGS(expand_grad);
-    a->accumulate = !c->plan.plain && op_flip(c);
     op_add(c, "dy", OP_AT(expand_grad, dy), OP_IN, ROWS(a->rows, a->n), 1);
     op_add_ends(c, OP_AT(expand_grad, ends));
-    op_add(c, "dx", OP_AT(expand_grad, dx), a->accumulate ? OP_INOUT : OP_OUT, SEGMENTS(a->n), 1);
+    op_add(c, "dx", OP_AT(expand_grad, dx), OP_OUT, SEGMENTS(a->n), 1);
 }
 
 void op_make_segment_mean(struct op_case *c)
@@ -249,15 +248,6 @@ void op_make_segment_mean(struct op_case *c)
     op_add(c, "x", OP_AT(segment_mean, x), OP_IN, ROWS(a->rows, a->n), 1);
     op_add_ends(c, OP_AT(segment_mean, ends));
     op_add(c, "y", OP_AT(segment_mean, y), OP_OUT, SEGMENTS(a->n), 0);
-}
-
-void op_make_segment_mean_grad(struct op_case *c)
-{
-    SEGMENT_ARGS(segment_mean_grad);
-    a->accumulate = !c->plan.plain && op_flip(c);
-    op_add(c, "dy", OP_AT(segment_mean_grad, dy), OP_IN, SEGMENTS(a->n), 1);
-    op_add_ends(c, OP_AT(segment_mean_grad, ends));
-    op_add(c, "dx", OP_AT(segment_mean_grad, dx), a->accumulate ? OP_INOUT : OP_OUT, ROWS(a->rows, a->n), 1);
 }
 
 /* ---- attentive pooling ---- */

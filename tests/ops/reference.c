@@ -250,7 +250,7 @@ REFERENCE(layer_norm_grad)
             const double hat = (x[r * a->n + i] - mean) * inverse;
             double g = (dy[r * a->n + i] * gamma[i] - sum_g / n - hat * sum_gh / n) * inverse;
             if (residual) g += residual[r * a->n + i];
-            dx[r * a->n + i] = a->accumulate_dx ? dx[r * a->n + i] + g : g;
+            dx[r * a->n + i] = g;
         }
     }
 }
@@ -317,27 +317,6 @@ REFERENCE(dropout)
     }
 }
 
-REFERENCE(loss)
-{
-    REFERENCE_ARGS(loss);
-    REFERENCE_TENSOR(prediction);
-    REFERENCE_TENSOR(target);
-    REFERENCE_TENSOR(mask);
-    REFERENCE_TENSOR(value);
-    REFERENCE_TENSOR(dprediction);
-    double sum = 0;
-    for (int64_t r = 0; r < a->rows; r++) {
-        const double weight = (double)a->factor * (mask ? mask[r] : 1);
-        for (int64_t i = r * a->n; i < (r + 1) * a->n; i++) {
-            const double off = prediction[i] - target[i];
-            const double slope = a->kind == MX_LOSS_L2 ? 2 * off : (double)(off > 0) - (double)(off < 0);
-            sum += weight * (a->kind == MX_LOSS_L2 ? off * off : fabs(off));
-            if (dprediction) dprediction[i] = (a->accumulate_dp ? dprediction[i] : 0) + weight * slope;
-        }
-    }
-    value[0] = a->accumulate ? value[0] + sum : sum;
-}
-
 /* ---- the optimizer and flat operations ---- */
 
 REFERENCE(grad_norm)
@@ -392,12 +371,4 @@ REFERENCE(fill)
     REFERENCE_TENSOR(x);
     const bool whole = c->storages[op_case_tensor(c, "x")->storage].type == OP_I32;
     for (int64_t i = 0; i < a->count; i++) x[i] = whole ? (double)(int32_t)a->bits : (double)a->value;
-}
-
-REFERENCE(cast)
-{
-    REFERENCE_ARGS(cast);
-    REFERENCE_TENSOR(x);
-    REFERENCE_TENSOR(y);
-    for (int64_t i = 0; i < a->count; i++) y[i] = a->kind == MX_CAST_F32_BF16 ? bf16_nearest(x[i]) : x[i];
 }

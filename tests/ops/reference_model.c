@@ -72,7 +72,7 @@ REFERENCE(sequence_loss)
             sum += a->kind == MX_LOSS_L1 ? fabs(d) : d * d;
             if (!dprediction) continue;
             const double slope = a->kind == MX_LOSS_L1 ? (double)((d > 0) - (d < 0)) : 2 * d;
-            dprediction[i] = (a->accumulate_dp ? dprediction[i] : 0) + (double)a->factor * slope;
+            dprediction[i] = (double)a->factor * slope;
         }
         sums[s] = (double)a->scale * sum;
     }

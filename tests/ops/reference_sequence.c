@@ -247,7 +247,7 @@ REFERENCE(expand_grad)
         for (int64_t i = 0; i < a->n; i++) {
             double sum = 0;
             for (int64_t r = (int64_t)ends[s]; r < (int64_t)ends[s + 1]; r++) sum += dy[r * a->n + i];
-            dx[s * a->n + i] = (a->accumulate ? dx[s * a->n + i] : 0) + sum;
+            dx[s * a->n + i] = sum;
         }
     }
 }
@@ -265,18 +265,6 @@ REFERENCE(segment_mean)
             y[s * a->n + i] = ends[s + 1] > ends[s] ? sum / (ends[s + 1] - ends[s]) : 0;
         }
     }
-}
-
-REFERENCE(segment_mean_grad)
-{
-    REFERENCE_ARGS(segment_mean_grad);
-    REFERENCE_TENSOR(dy);
-    REFERENCE_TENSOR(ends);
-    REFERENCE_TENSOR(dx);
-    for (int64_t s = 0; s < a->segments; s++)
-        for (int64_t r = (int64_t)ends[s]; r < (int64_t)ends[s + 1]; r++)
-            for (int64_t i = 0; i < a->n; i++)
-                dx[r * a->n + i] = (a->accumulate ? dx[r * a->n + i] : 0) + dy[s * a->n + i] / (ends[s + 1] - ends[s]);
 }
 
 REFERENCE(attentive_pool)

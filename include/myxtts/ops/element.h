@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations (myxtts/ops.h) on each element by itself: activation, sum, dropout, scaling, filling, conversion.
+ * Operations (myxtts/ops.h) on each element by itself: activation, sum, dropout, scaling, filling.
  */
 #ifndef MYXTTS_OPS_ELEMENT_H
 #define MYXTTS_OPS_ELEMENT_H
@@ -52,15 +52,6 @@ struct mx_fill_args {
         float value;
         uint32_t bits;
     };
-};
-
-enum mx_cast { MX_CAST_F32_BF16, MX_CAST_BF16_F32, MX_CAST_I32_F32 };
-
-/* y = x in another type; bf16 by rounding to nearest even, NaN stays NaN. */
-struct mx_cast_args {
-    struct mx_slice x, y;
-    int64_t count;
-    enum mx_cast kind;
 };
 
 #endif

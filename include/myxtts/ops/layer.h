@@ -16,13 +16,12 @@ struct mx_layer_norm_args {
     bool y_bf16; /* y is stored as bf16 */
 };
 
-/* dx [rows, n] = (+= with accumulate_dx; in place of dy allowed without it), dgamma and dbeta [n] += always.
+/* dx [rows, n] (in place of dy allowed), dgamma and dbeta [n] += always.
  * residual (optional) [rows, n]: added to dx, so that the gradient of the skip connection needs no extra pass. */
 struct mx_layer_norm_grad_args {
     struct mx_slice dy, x, gamma, stats, dx, dgamma, dbeta;
     struct mx_slice residual;
     int64_t rows, n;
-    bool accumulate_dx;
 };
 
 /* y[rows, n] = factor · table[ids[row], :] (+= with accumulate). An id outside [0, vocabulary) fails the stream. */

@@ -9,20 +9,6 @@
 
 enum mx_loss_kind { MX_LOSS_L1, MX_LOSS_L2 }; /* |p - t| and (p - t)² */
 
-/* value[0] = (+=) factor · Σ_r mask[r] Σ_i loss(p[r,i], t[r,i]);  dp [rows, n] = factor · mask[r] · loss'. The sum is
- * computed in double, in a fixed order. The caller includes 1/count in factor. */
-struct mx_loss_args {
-    struct mx_slice prediction, target; /* [rows, n] */
-    struct mx_slice mask;               /* (optional) [rows] */
-    struct mx_slice value;              /* float [1] */
-    struct mx_slice dprediction;        /* (optional) */
-    int64_t rows, n;
-    float factor;
-    enum mx_loss_kind kind;
-    bool accumulate;    /* value += */
-    bool accumulate_dp; /* dprediction += */
-};
-
 /* values[s] = scale · Σ over the rows r of sequence s, Σ_i loss(p[r,i], t[r,i]);  dp = factor · loss'. Each sum is
  * computed in double, in a fixed order that depends only on the sequence, so that the loss of an utterance does not
  * depend on the rest of the batch. */
@@ -34,7 +20,6 @@ struct mx_sequence_loss_args {
     int64_t n;
     float scale, factor;
     enum mx_loss_kind kind;
-    bool accumulate_dp; /* dprediction += */
 };
 
 #define MX_PITCH_CLASSES_MAX 4096

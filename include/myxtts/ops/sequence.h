@@ -25,11 +25,10 @@ struct mx_expand_args {
     bool accumulate;
 };
 
-/* dx[s, :] = (+=) Σ dy[r, :] over the segment's rows. */
+/* dx[s, :] = Σ dy[r, :] over the segment's rows. */
 struct mx_expand_grad_args {
     struct mx_slice dy, ends, dx;
     int64_t segments, rows, n;
-    bool accumulate;
 };
 
 /* y[s, :] = mean of x[r, :] over the segment's rows; 0 for an empty one. With offsets of sequences: mean pooling per
@@ -37,13 +36,6 @@ struct mx_expand_grad_args {
 struct mx_segment_mean_args {
     struct mx_slice x, ends, y;
     int64_t segments, rows, n;
-};
-
-/* dx[r, :] = (+=) dy[s, :]/rows of s. */
-struct mx_segment_mean_grad_args {
-    struct mx_slice dy, ends, dx;
-    int64_t segments, rows, n;
-    bool accumulate;
 };
 
 /* y[s, :] = Σ_r w[r] x[r, :] with w = softmax of score[r] over the sequence's rows; w [rows] is kept for the gradient.

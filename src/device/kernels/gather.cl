@@ -114,10 +114,10 @@ mx_durations_scan(MX_ARG(const int, durations), MX_ARG(int, ends), MX_ARG(int, s
     }
 }
 
-/* ---- a row per segment to all rows of the segment: expand, segment_mean_grad ---- */
+/* ---- a row per segment to all rows of the segment: expand ---- */
 MX_KERNEL(MX_GROUP)
 mx_spread(MX_ARG(const float, x), MX_ARG(const int, ends), MX_ARG(float, y), MX_ARG(int, status), int op, int segments,
-          int rows, int n, int mean, int accumulate)
+          int rows, int n, int accumulate)
 {
     MX_USE(const float, x);
     MX_USE(const int, ends);
@@ -129,10 +129,9 @@ mx_spread(MX_ARG(const float, x), MX_ARG(const int, ends), MX_ARG(float, y), MX_
         if (MX_LANE == 0) mx_fail(status, op, 0, 0);
         return;
     }
-    const float factor = mean ? 1.0f / (float)(ends[s + 1] - ends[s]) : 1.0f;
     MX_EACH(i, n)
     {
-        const float v = factor * x[(mx_long)s * n + i];
+        const float v = x[(mx_long)s * n + i];
         y[at + i] = accumulate ? y[at + i] + v : v;
     }
 }
@@ -141,7 +140,7 @@ mx_spread(MX_ARG(const float, x), MX_ARG(const int, ends), MX_ARG(float, y), MX_
  */
 MX_KERNEL(MX_GROUP)
 mx_collect(MX_ARG(const float, x), MX_ARG(const int, ends), MX_ARG(float, y), MX_ARG(int, status), int op, int segments,
-           int rows, int n, int mean, int accumulate)
+           int rows, int n, int mean)
 {
     MX_USE(const float, x);
     MX_USE(const int, ends);
@@ -160,7 +159,7 @@ mx_collect(MX_ARG(const float, x), MX_ARG(const int, ends), MX_ARG(float, y), MX
     for (mx_long r = begin; r < end; r++)
         if (mine) sum += x[r * n + column];
     if (mean && end > begin) sum *= 1.0f / (float)(end - begin);
-    if (mine) y[s * n + column] = accumulate ? y[s * n + column] + sum : sum;
+    if (mine) y[s * n + column] = sum;
 }
 
 /* ---- attentive pooling: a group for each sequence ---- */

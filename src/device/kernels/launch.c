@@ -80,7 +80,6 @@ int mx_kernel_status_raise(const int32_t words[MX_STATUS_WORDS])
     case MX_OP_expand:
     case MX_OP_expand_grad:
     case MX_OP_segment_mean:
-    case MX_OP_segment_mean_grad:
         return MX_FAIL(MX_ERR_DATA, "expected ends that begin with 0, do not decrease and stop at the number of rows",
                        "%s: the segments do not cover the rows", name);
     case MX_OP_align:

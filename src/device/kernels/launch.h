@@ -19,9 +19,6 @@
     X(dropout, WIDE)                                                                                                   \
     X(scale, WIDE)                                                                                                     \
     X(fill, WIDE)                                                                                                      \
-    X(cast_to_bf16, WIDE)                                                                                              \
-    X(cast_from_bf16, WIDE)                                                                                            \
-    X(cast_from_int, WIDE)                                                                                             \
     X(griffin_step, WIDE)                                                                                              \
     X(texture, WIDE)                                                                                                   \
     X(excite, WIDE)                                                                                                    \
@@ -34,8 +31,6 @@
     X(layer_norm, GROUP)                                                                                               \
     X(layer_norm_chunks, GROUP)                                                                                        \
     X(layer_norm_rows, GROUP)                                                                                          \
-    X(loss_chunks, GROUP)                                                                                              \
-    X(loss_finish, GROUP)                                                                                              \
     X(sequence_loss, GROUP)                                                                                            \
     X(pitch_rows, GROUP)                                                                                               \
     X(pitch_values, GROUP)                                                                                             \

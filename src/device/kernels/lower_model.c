@@ -53,19 +53,6 @@ int mx_lower_fill(struct mx_launcher *launcher, const void *args)
     return LAUNCH(fill, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_LONG(a->count), ARG_INT(a->bits));
 }
 
-int mx_lower_cast(struct mx_launcher *launcher, const void *args)
-{
-    const struct mx_cast_args *const a = args;
-    switch (a->kind) {
-    case MX_CAST_F32_BF16:
-        return LAUNCH(cast_to_bf16, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
-    case MX_CAST_BF16_F32:
-        return LAUNCH(cast_from_bf16, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
-    default:
-        return LAUNCH(cast_from_int, WIDE_GROUPS(a->count), ARG_SLICE(a->x), ARG_SLICE(a->y), ARG_LONG(a->count));
-    }
-}
-
 int mx_lower_adamw(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_adamw_args *const a = args;
@@ -136,7 +123,7 @@ int mx_lower_layer_norm_grad(struct mx_launcher *launcher, const void *args)
     MX_TRY(LAUNCH(layer_norm_chunks, chunks * blocks, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->stats),
                   ARG_SLICE(partial), ARG_LONG(a->rows), ARG_INT(a->n), ARG_LONG(each)));
     MX_TRY(LAUNCH(layer_norm_rows, a->rows, ARG_SLICE(a->dy), ARG_SLICE(a->x), ARG_SLICE(a->gamma), ARG_SLICE(a->stats),
-                  ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_INT(a->n), ARG_INT(a->accumulate_dx)));
+                  ARG_SLICE(a->residual), ARG_SLICE(a->dx), ARG_INT(a->n)));
     const struct mx_slice beta = mx_slice_at(partial.buffer, partial.offset_bytes + (size_t)a->n * 4);
     MX_TRY(LAUNCH(column_sum, blocks, ARG_SLICE(partial), ARG_SLICE(a->dgamma), ARG_INT(chunks), ARG_LONG(2 * a->n),
                   ARG_INT(a->n), ARG_INT(1)));
@@ -154,22 +141,6 @@ static int64_t chunk_numbers(int64_t count)
     return mx_lower_over(count, CHUNK_NUMBERS) <= fit ? CHUNK_NUMBERS : mx_lower_over(count, fit);
 }
 
-int mx_lower_loss(struct mx_launcher *launcher, const void *args)
-{
-    const struct mx_loss_args *const a = args;
-    int rc = 0;
-    struct mx_slice partial;
-    const int64_t count = a->rows * a->n, span = chunk_numbers(count), chunks = mx_lower_over(count, span);
-    MX_TRY(launcher->scratch(launcher, &partial));
-    MX_TRY(LAUNCH(loss_chunks, chunks, ARG_SLICE(a->prediction), ARG_SLICE(a->target), ARG_SLICE(a->mask),
-                  ARG_SLICE(a->dprediction), ARG_SLICE(partial), ARG_LONG(count), ARG_INT(a->n), ARG_LONG(span),
-                  ARG_FLOAT(a->factor), ARG_INT(a->kind), ARG_INT(a->accumulate_dp)));
-    MX_TRY(LAUNCH(loss_finish, 1, ARG_SLICE(partial), ARG_SLICE(a->value), ARG_INT(chunks), ARG_FLOAT(a->factor),
-                  ARG_INT(a->accumulate)));
-out:
-    return rc;
-}
-
 static int offsets_check(struct mx_launcher *launcher, enum mx_op op, const struct mx_ragged *rows, int32_t longest)
 {
     return LAUNCH(offsets_check, 1, ARG_SLICE(rows->offsets), ARG_STATUS, ARG_INT(op), ARG_INT(rows->count),
@@ -183,8 +154,7 @@ int mx_lower_sequence_loss(struct mx_launcher *launcher, const void *args)
     MX_TRY(offsets_check(launcher, MX_OP_sequence_loss, &a->rows, a->rows.rows));
     MX_TRY(LAUNCH(sequence_loss, a->rows.count, ARG_SLICE(a->prediction), ARG_SLICE(a->target),
                   ARG_SLICE(a->rows.offsets), ARG_SLICE(a->values), ARG_SLICE(a->dprediction), ARG_STATUS,
-                  ARG_INT(a->n), ARG_FLOAT(a->scale), ARG_FLOAT(a->factor), ARG_INT(a->kind),
-                  ARG_INT(a->accumulate_dp)));
+                  ARG_INT(a->n), ARG_FLOAT(a->scale), ARG_FLOAT(a->factor), ARG_INT(a->kind)));
 out:
     return rc;
 }
@@ -310,17 +280,11 @@ int mx_lower_durations_scan(struct mx_launcher *launcher, const void *args)
                   ARG_INT(MX_OP_durations_scan), ARG_INT(a->count));
 }
 
-/* expand; with `mean` the gradient of the mean. */
-static int spread_launch(struct mx_launcher *launcher, enum mx_op op, const struct mx_expand_args *a, bool mean)
-{
-    return LAUNCH(spread, a->rows, ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y), ARG_STATUS, ARG_INT(op),
-                  ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n), ARG_INT(mean), ARG_INT(a->accumulate));
-}
-
 int mx_lower_expand(struct mx_launcher *launcher, const void *args)
 {
     const struct mx_expand_args *const a = args;
-    return spread_launch(launcher, MX_OP_expand, a, false);
+    return LAUNCH(spread, a->rows, ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y), ARG_STATUS,
+                  ARG_INT(MX_OP_expand), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n), ARG_INT(a->accumulate));
 }
 
 int mx_lower_expand_grad(struct mx_launcher *launcher, const void *args)
@@ -328,7 +292,7 @@ int mx_lower_expand_grad(struct mx_launcher *launcher, const void *args)
     const struct mx_expand_grad_args *const a = args;
     return LAUNCH(collect, a->segments * COLUMN_GROUPS(a->n), ARG_SLICE(a->dy), ARG_SLICE(a->ends), ARG_SLICE(a->dx),
                   ARG_STATUS, ARG_INT(MX_OP_expand_grad), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n),
-                  ARG_INT(0), ARG_INT(a->accumulate));
+                  ARG_INT(0));
 }
 
 int mx_lower_segment_mean(struct mx_launcher *launcher, const void *args)
@@ -336,20 +300,7 @@ int mx_lower_segment_mean(struct mx_launcher *launcher, const void *args)
     const struct mx_segment_mean_args *const a = args;
     return LAUNCH(collect, a->segments * COLUMN_GROUPS(a->n), ARG_SLICE(a->x), ARG_SLICE(a->ends), ARG_SLICE(a->y),
                   ARG_STATUS, ARG_INT(MX_OP_segment_mean), ARG_INT(a->segments), ARG_INT(a->rows), ARG_INT(a->n),
-                  ARG_INT(1), ARG_INT(0));
-}
-
-int mx_lower_segment_mean_grad(struct mx_launcher *launcher, const void *args)
-{
-    const struct mx_segment_mean_grad_args *const a = args;
-    const struct mx_expand_args spread = {.x = a->dy,
-                                          .ends = a->ends,
-                                          .y = a->dx,
-                                          .segments = a->segments,
-                                          .rows = a->rows,
-                                          .n = a->n,
-                                          .accumulate = a->accumulate};
-    return spread_launch(launcher, MX_OP_segment_mean_grad, &spread, true);
+                  ARG_INT(1));
 }
 
 int mx_lower_attentive_pool(struct mx_launcher *launcher, const void *args)

@@ -71,33 +71,6 @@ mx_fill(MX_ARG(mx_uint, x), mx_long count, mx_uint bits)
     if (i < count) x[i] = bits;
 }
 
-MX_KERNEL(MX_WIDE)
-mx_cast_to_bf16(MX_ARG(const mx_uint, x), MX_ARG(mx_ushort, y), mx_long count)
-{
-    MX_USE(const mx_uint, x);
-    MX_USE(mx_ushort, y);
-    const mx_long i = MX_INDEX * MX_WIDE + MX_LANE;
-    if (i < count) y[i] = mx_bf16_of_bits(x[i]);
-}
-
-MX_KERNEL(MX_WIDE)
-mx_cast_from_bf16(MX_ARG(const mx_ushort, x), MX_ARG(mx_uint, y), mx_long count)
-{
-    MX_USE(const mx_ushort, x);
-    MX_USE(mx_uint, y);
-    const mx_long i = MX_INDEX * MX_WIDE + MX_LANE;
-    if (i < count) y[i] = (mx_uint)x[i] << 16;
-}
-
-MX_KERNEL(MX_WIDE)
-mx_cast_from_int(MX_ARG(const int, x), MX_ARG(float, y), mx_long count)
-{
-    MX_USE(const int, x);
-    MX_USE(float, y);
-    const mx_long i = MX_INDEX * MX_WIDE + MX_LANE;
-    if (i < count) y[i] = (float)x[i];
-}
-
 /* y = magnitude · u/|u|, u = now + momentum · (now - before); lane i: complex number i. */
 MX_KERNEL(MX_WIDE)
 mx_griffin_step(MX_ARG(const float, now), MX_ARG(const float, before), MX_ARG(float, y), MX_ARG(const float, magnitude),

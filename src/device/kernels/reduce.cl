@@ -104,7 +104,7 @@ mx_layer_norm_chunks(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(con
 /* dx of one row per group; see cpu/isa/normalise.c for the formula. */
 MX_KERNEL(MX_GROUP)
 mx_layer_norm_rows(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const float, gamma),
-                   MX_ARG(const float, stats), MX_ARG(const float, residual), MX_ARG(float, dx), int n, int accumulate)
+                   MX_ARG(const float, stats), MX_ARG(const float, residual), MX_ARG(float, dx), int n)
 {
     MX_LOCAL float all[MX_GROUP];
     MX_USE(const float, dy);
@@ -128,7 +128,7 @@ mx_layer_norm_rows(MX_ARG(const float, dy), MX_ARG(const float, x), MX_ARG(const
     {
         float v = dy[at + i] * gamma[i] * scale - shift - (x[at + i] - mean) * slope;
         if (residual) v += residual[at + i];
-        dx[at + i] = accumulate ? dx[at + i] + v : v;
+        dx[at + i] = v;
     }
 }
 
@@ -139,62 +139,27 @@ MX_INLINE float mx_loss_slope(int kind, float d, float factor)
     return d > 0.0f ? factor : d < 0.0f ? -factor : 0.0f;
 }
 
-/* This lane's share of the loss of elements begin … end-1, and the gradient of these; mask NULL: every weight is 1.
- * n: elements of a row, for the mask. */
+/* This lane's share of the loss of elements begin … end-1, and the gradient of these. */
 MX_INLINE double mx_loss_share(MX_GLOBAL const float *prediction, MX_GLOBAL const float *target,
-                               MX_GLOBAL const float *mask, MX_GLOBAL float *gradient, mx_long begin, mx_long end,
-                               int n, float factor, int kind, int accumulate)
+                               MX_GLOBAL float *gradient, mx_long begin, mx_long end, float factor, int kind)
 {
     double sum = 0.0;
     for (mx_long first = begin; first < end; first += MX_GROUP) {
         const mx_long i = first + MX_LANE;
         if (i < end) {
-            const float weight = mask ? mask[i / n] : 1.0f, d = prediction[i] - target[i];
-            sum += (double)weight * (double)(kind == 1 ? d * d : MX_ABS(d));
-            if (gradient) {
-                const float g = mx_loss_slope(kind, d, factor * weight);
-                gradient[i] = accumulate ? gradient[i] + g : g;
-            }
+            const float d = prediction[i] - target[i];
+            sum += (double)(kind == 1 ? d * d : MX_ABS(d));
+            if (gradient) gradient[i] = mx_loss_slope(kind, d, factor);
         }
     }
     return sum;
-}
-
-/* partial[group] = Σ over elements group · span … of the loss. */
-MX_KERNEL(MX_GROUP)
-mx_loss_chunks(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_ARG(const float, mask),
-               MX_ARG(float, gradient), MX_ARG(double, partial), mx_long count, int n, mx_long span, float factor,
-               int kind, int accumulate)
-{
-    MX_LOCAL double all[MX_GROUP];
-    MX_USE(const float, prediction);
-    MX_USE(const float, target);
-    MX_USE(const float, mask);
-    MX_USE(float, gradient);
-    MX_USE(double, partial);
-    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
-    const double share =
-        mx_loss_share(prediction, target, mask, gradient, begin, end, n, factor, kind, accumulate);
-    const double sum = mx_group_sum_double(all, share);
-    if (MX_LANE == 0) partial[MX_INDEX] = sum;
-}
-
-MX_KERNEL(MX_GROUP)
-mx_loss_finish(MX_ARG(const double, partial), MX_ARG(float, value), int chunks, float factor, int accumulate)
-{
-    MX_USE(const double, partial);
-    MX_USE(float, value);
-    if (MX_LANE != 0) return;
-    double sum = 0.0;
-    for (int c = 0; c < chunks; c++) sum += partial[c];
-    value[0] = (float)((accumulate ? (double)value[0] : 0.0) + (double)factor * sum);
 }
 
 /* A group for each sequence; the offsets are checked before (mx_offsets_check). */
 MX_KERNEL(MX_GROUP)
 mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), MX_ARG(const int, offsets),
                  MX_ARG(float, values), MX_ARG(float, gradient), MX_ARG(const int, status), int n, float scale,
-                 float factor, int kind, int accumulate)
+                 float factor, int kind)
 {
     MX_LOCAL double all[MX_GROUP];
     MX_USE(const float, prediction);
@@ -205,8 +170,7 @@ mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), M
     MX_USE(const int, status);
     if (status[0] != 0) return;
     const mx_long begin = (mx_long)offsets[MX_INDEX] * n, end = (mx_long)offsets[MX_INDEX + 1] * n;
-    const double share = mx_loss_share(prediction, target, (MX_GLOBAL const float *)0, gradient, begin, end, n, factor,
-                                       kind, accumulate);
+    const double share = mx_loss_share(prediction, target, gradient, begin, end, factor, kind);
     const double sum = mx_group_sum_double(all, share);
     if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
 }

@@ -81,7 +81,7 @@ struct norm_rows {
     float *dx;
     float *dgamma, *dbeta; /* partial sums, or NULL */
     int64_t n;
-    bool accumulate, around; /* dx += ; dx around the caches */
+    bool around; /* dx around the caches */
 };
 
 /* What is the same for all elements of a row. */
@@ -113,7 +113,6 @@ MX_VEC_INLINE void grad_elements(const struct norm_rows *job, const struct norm_
             mx_vf dx = mx_vf_fma(dy * gamma, mx_vf_set(t->scale[r]), mx_vf_set(-t->shift[r]));
             dx = mx_vf_fnma(centred, mx_vf_set(t->slope[r]), dx);
             if (job->residual) dx += mx_vf_load_n(job->residual + at, lanes);
-            if (job->accumulate) dx += mx_vf_load_n(job->dx + at, lanes);
             mx_vf_put_n(job->dx + at, dx, lanes, job->around);
             dgamma[v] = mx_vf_fma(dy * centred, mx_vf_set(t->scale[r]), dgamma[v]);
             dbeta[v] += dy;
@@ -176,8 +175,7 @@ static void grad_range(const struct mx_layer_norm_grad_args *a, float *dgamma, f
         .dgamma = dgamma,
         .dbeta = dbeta,
         .n = n,
-        .accumulate = a->accumulate_dx,
-        .around = n % MX_VEC_FLOATS == 0 && !a->accumulate_dx && mx_cpu_ptr(a->dx) != mx_cpu_ptr(a->dy) &&
+        .around = n % MX_VEC_FLOATS == 0 && mx_cpu_ptr(a->dx) != mx_cpu_ptr(a->dy) &&
                   mx_vec_around(mx_cpu_ptr(a->dx), a->rows * n),
     };
     for (int64_t r = begin; r < end;) {

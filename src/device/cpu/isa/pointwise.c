@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operations on independent elements: activation, residual add, dropout, scale, fill, cast.
+ * Operations on independent elements: activation, residual add, dropout, scale, fill.
  *
  * All of them are one pass over memory; each worker takes a contiguous share, so the result cannot depend on their
  * number. myxtts/ops.h defines every operation.
@@ -163,41 +163,4 @@ void mx_cpu_fill(const struct mx_gang *gang, const void *args)
     const bool around = mx_vec_around(x, a->count);
     MX_VEC_EACH(i, n, begin, end, mx_vf_put_n(x + i, value, n, around););
     mx_vec_fence(around);
-}
-
-/* ---- cast: y[count] = x[count] in another type ---- */
-static void cast_to_bf16(const float *x, uint16_t *y, int64_t begin, int64_t end)
-{
-    MX_VEC_EACH(i, n, begin, end, mx_bf16_store_n(y + i, mx_vf_load_n(x + i, n), n););
-}
-
-static void cast_from_bf16(const uint16_t *x, float *y, int64_t begin, int64_t end)
-{
-    MX_VEC_EACH(i, n, begin, end, mx_vf_store_n(y + i, mx_bf16_load_n(x + i, n), n););
-}
-
-static void cast_from_int(const int32_t *x, float *y, int64_t begin, int64_t end)
-{
-    int64_t i = begin;
-    for (; i + MX_VEC_FLOATS <= end; i += MX_VEC_FLOATS)
-        mx_vf_store(y + i, __builtin_convertvector(mx_vi_load(x + i), mx_vf));
-    for (; i < end; i++) y[i] = (float)x[i];
-}
-
-void mx_cpu_cast(const struct mx_gang *gang, const void *args)
-{
-    const struct mx_cast_args *a = args;
-    int64_t begin, end;
-    mx_gang_share(gang, a->count, GRAIN, &begin, &end);
-    switch (a->kind) {
-    case MX_CAST_F32_BF16:
-        cast_to_bf16(mx_cpu_ptr(a->x), mx_cpu_ptr(a->y), begin, end);
-        break;
-    case MX_CAST_BF16_F32:
-        cast_from_bf16(mx_cpu_ptr(a->x), mx_cpu_ptr(a->y), begin, end);
-        break;
-    case MX_CAST_I32_F32:
-        cast_from_int(mx_cpu_ptr(a->x), mx_cpu_ptr(a->y), begin, end);
-        break;
-    }
 }

@@ -10,7 +10,6 @@
 
 #define BIAS_ROWS     64    /* rows per partial sum of a bias gradient */
 #define BIAS_TOGETHER 4     /* rows added before the partial sum is touched */
-#define LOSS_ELEMENTS 4096  /* per partial sum of a loss, about */
 #define NORM_ELEMENTS 16384 /* per partial sum of a norm */
 
 /* ---- bias_grad: dy [rows, n] → db [n] ---- */
@@ -69,77 +68,35 @@ void mx_cpu_bias_grad(const struct mx_gang *gang, const void *args)
     mx_chunks_add(&chunks, partial, n, db, a->accumulate, begin, end);
 }
 
-/* ---- loss: prediction, target [rows, n], mask [rows] → value [1], dprediction [rows, n] ---- */
+/* ---- sequence_loss: prediction, target [rows, n] → values [sequences], dprediction [rows, n] ---- */
 struct loss_span {
     const float *prediction, *target;
     float *gradient;
     enum mx_loss_kind kind;
     float factor;
-    bool accumulate;
 };
 
-/* Adds weight · Σ loss over elements [begin, end) to `low` and `high`, and writes their gradients. */
-MX_VEC_INLINE void loss_add(const struct loss_span *span, int64_t begin, int64_t end, float weight, mx_vd *low,
-                            mx_vd *high)
+/* Σ loss over elements [begin, end); writes their gradients. */
+MX_VEC_INLINE double loss_sum(const struct loss_span *span, int64_t begin, int64_t end)
 {
-    const mx_vd share = (double)weight - (mx_vd){0};
-    const mx_vf one = mx_vf_set(span->factor * weight), zero = {0};
+    mx_vd low = {0}, high = {0};
+    const mx_vf one = mx_vf_set(span->factor), zero = {0};
     MX_VEC_EACH(i, lanes, begin, end, {
         const mx_vf d = mx_vf_load_n(span->prediction + i, lanes) - mx_vf_load_n(span->target + i, lanes);
         const mx_vf value = span->kind == MX_LOSS_L1 ? mx_vf_abs(d) : d * d;
         mx_vec_ahead(span->prediction + i);
         mx_vec_ahead(span->target + i);
-        *low = mx_vd_fma(share, mx_vd_low(value), *low);
-        *high = mx_vd_fma(share, mx_vd_high(value), *high);
+        low += mx_vd_low(value);
+        high += mx_vd_high(value);
         if (span->gradient) {
             mx_vf g = 2.0f * one * d;
             if (span->kind == MX_LOSS_L1) g = mx_vf_select(d > zero, one, mx_vf_select(d < zero, -one, zero));
-            if (span->accumulate) g += mx_vf_load_n(span->gradient + i, lanes);
             mx_vf_store_n(span->gradient + i, g, lanes);
         }
     });
-}
-
-/* Rows [begin, end) of the loss. Without a mask they are one long row. */
-MX_VEC_INLINE double loss_rows(const struct loss_span *span, const float *mask, int64_t n, int64_t begin, int64_t end)
-{
-    mx_vd low = {0}, high = {0};
-    if (!mask)
-        loss_add(span, begin * n, end * n, 1.0f, &low, &high);
-    else
-        for (int64_t r = begin; r < end; r++) loss_add(span, r * n, (r + 1) * n, mask[r], &low, &high);
     return mx_vd_sum(low + high);
 }
 
-void mx_cpu_loss(const struct mx_gang *gang, const void *args)
-{
-    const struct mx_loss_args *a = args;
-    const struct loss_span span = {
-        .prediction = mx_cpu_ptr(a->prediction),
-        .target = mx_cpu_ptr(a->target),
-        .gradient = mx_cpu_ptr(a->dprediction),
-        .kind = a->kind,
-        .factor = a->factor,
-        .accumulate = a->accumulate_dp,
-    };
-    const float *mask = mx_cpu_ptr(a->mask);
-    const int64_t least = a->n > 0 && a->n < LOSS_ELEMENTS ? LOSS_ELEMENTS / a->n : 1;
-    const struct mx_chunks chunks = mx_chunks_plan(a->rows, least, (int64_t)sizeof(double));
-    double *partial = gang->shared; /* [chunk] */
-    for (int64_t c; (c = mx_gang_ticket(gang, 0)) < chunks.count;) {
-        int64_t begin, end;
-        mx_chunks_rows(&chunks, c, a->rows, &begin, &end);
-        partial[c] = loss_rows(&span, mask, a->n, begin, end);
-    }
-    mx_gang_barrier(gang);
-    if (gang->worker != 0) return;
-    double sum = 0;
-    for (int64_t c = 0; c < chunks.count; c++) sum += partial[c];
-    float *value = mx_cpu_ptr(a->value);
-    *value = (float)((a->accumulate ? (double)*value : 0.0) + (double)a->factor * sum);
-}
-
-/* ---- sequence_loss: prediction, target [rows, n] → values [sequences], dprediction [rows, n] ---- */
 void mx_cpu_sequence_loss(const struct mx_gang *gang, const void *args)
 {
     const struct mx_sequence_loss_args *a = args;
@@ -149,7 +106,6 @@ void mx_cpu_sequence_loss(const struct mx_gang *gang, const void *args)
         .gradient = mx_cpu_ptr(a->dprediction),
         .kind = a->kind,
         .factor = a->factor,
-        .accumulate = a->accumulate_dp,
     };
     const int32_t *offsets = mx_cpu_ptr(a->rows.offsets);
     float *values = mx_cpu_ptr(a->values);
@@ -162,7 +118,7 @@ void mx_cpu_sequence_loss(const struct mx_gang *gang, const void *args)
         return;
     }
     for (int64_t s; (s = mx_gang_ticket(gang, 0)) < a->rows.count;)
-        values[s] = (float)((double)a->scale * loss_rows(&span, NULL, a->n, offsets[s], offsets[s + 1]));
+        values[s] = (float)((double)a->scale * loss_sum(&span, offsets[s] * a->n, offsets[s + 1] * a->n));
 }
 
 /* ---- grad_norm: gradient [count] → result [4] ---- */

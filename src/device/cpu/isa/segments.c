@@ -48,14 +48,13 @@ void mx_cpu_durations_scan(const struct mx_gang *gang, const void *args)
     }
 }
 
-/* ---- a row per segment to all rows of the segment: expand and segment_mean_grad ---- */
+/* ---- a row per segment to all rows of the segment: expand ---- */
 struct spread {
     const char *op;
     const float *x;      /* [segments, n] */
     const int32_t *ends; /* [segments + 1] */
     float *y;            /* [rows, n] */
     int64_t segments, rows, n;
-    bool mean; /* divide by the rows of the segment */
     bool accumulate;
 };
 
@@ -72,20 +71,18 @@ static void spread_rows(const struct mx_gang *gang, const struct spread *job)
             fail_segments(gang, job->op);
             return;
         }
-        const float factor = job->mean ? 1.0f / (float)(job->ends[s + 1] - job->ends[s]) : 1.0f;
         const float *x = job->x + s * n;
         if (job->accumulate)
             MX_VEC_EACH(i, lanes, 0, n,
-                        mx_vf_store_n(y + i, mx_vf_load_n(y + i, lanes) + factor * mx_vf_load_n(x + i, lanes), lanes););
+                        mx_vf_store_n(y + i, mx_vf_load_n(y + i, lanes) + mx_vf_load_n(x + i, lanes), lanes););
         else
-            MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(y + i, factor * mx_vf_load_n(x + i, lanes), lanes););
+            MX_VEC_EACH(i, lanes, 0, n, mx_vf_store_n(y + i, mx_vf_load_n(x + i, lanes), lanes););
     }
 }
 
 /* ---- all rows of a segment to a row per segment: expand_grad, segment_mean, attentive_pool ---- */
-/* out[n] = (+=) factor · Σ_r weight[r] x[r, :] over `rows` rows, in order; weight NULL: 1. */
-MX_VEC_INLINE void sum_rows(const float *x, const float *weight, int64_t rows, int64_t n, float factor, float *out,
-                            bool accumulate)
+/* out[n] = factor · Σ_r weight[r] x[r, :] over `rows` rows, in order; weight NULL: 1. */
+MX_VEC_INLINE void sum_rows(const float *x, const float *weight, int64_t rows, int64_t n, float factor, float *out)
 {
     int64_t i = 0;
     for (; i + COLUMNS * MX_VEC_FLOATS <= n; i += COLUMNS * MX_VEC_FLOATS) {
@@ -99,7 +96,7 @@ MX_VEC_INLINE void sum_rows(const float *x, const float *weight, int64_t rows, i
 #pragma GCC unroll 4
         for (int j = 0; j < COLUMNS; j++) {
             float *to = out + i + j * MX_VEC_FLOATS;
-            mx_vf_store(to, accumulate ? mx_vf_fma(mx_vf_set(factor), sum[j], mx_vf_load(to)) : factor * sum[j]);
+            mx_vf_store(to, factor * sum[j]);
         }
     }
     MX_VEC_EACH(k, lanes, i, n, {
@@ -108,7 +105,7 @@ MX_VEC_INLINE void sum_rows(const float *x, const float *weight, int64_t rows, i
             const mx_vf v = mx_vf_load_n(x + r * n + k, lanes);
             sum = weight ? mx_vf_fma(mx_vf_set(weight[r]), v, sum) : sum + v;
         }
-        const mx_vf all = accumulate ? mx_vf_fma(mx_vf_set(factor), sum, mx_vf_load_n(out + k, lanes)) : factor * sum;
+        const mx_vf all = factor * sum;
         mx_vf_store_n(out + k, all, lanes);
     });
 }
@@ -119,7 +116,7 @@ struct collect {
     const int32_t *ends; /* [segments + 1] */
     float *y;            /* [segments, n] */
     int64_t segments, rows, n;
-    bool mean, accumulate;
+    bool mean;
 };
 
 static void collect_rows(const struct mx_gang *gang, const struct collect *job)
@@ -133,7 +130,7 @@ static void collect_rows(const struct mx_gang *gang, const struct collect *job)
                 return;
             }
             const float factor = job->mean && rows > 0 ? 1.0f / (float)rows : 1.0f;
-            sum_rows(job->x + begin * n, NULL, rows, n, factor, job->y + s * n, job->accumulate);
+            sum_rows(job->x + begin * n, NULL, rows, n, factor, job->y + s * n);
         }
     }
 }
@@ -163,8 +160,7 @@ void mx_cpu_expand_grad(const struct mx_gang *gang, const void *args)
                                 .y = mx_cpu_ptr(a->dx),
                                 .segments = a->segments,
                                 .rows = a->rows,
-                                .n = a->n,
-                                .accumulate = a->accumulate};
+                                .n = a->n};
     collect_rows(gang, &job);
 }
 
@@ -181,22 +177,6 @@ void mx_cpu_segment_mean(const struct mx_gang *gang, const void *args)
                                 .n = a->n,
                                 .mean = true};
     collect_rows(gang, &job);
-}
-
-/* dy [segments, n] → dx [rows, n] */
-void mx_cpu_segment_mean_grad(const struct mx_gang *gang, const void *args)
-{
-    const struct mx_segment_mean_grad_args *a = args;
-    const struct spread job = {.op = "segment_mean_grad",
-                               .x = mx_cpu_ptr(a->dy),
-                               .ends = mx_cpu_ptr(a->ends),
-                               .y = mx_cpu_ptr(a->dx),
-                               .segments = a->segments,
-                               .rows = a->rows,
-                               .n = a->n,
-                               .mean = true,
-                               .accumulate = a->accumulate};
-    spread_rows(gang, &job);
 }
 
 /* ---- attentive_pool ---- */
@@ -237,7 +217,7 @@ void mx_cpu_attentive_pool(const struct mx_gang *gang, const void *args)
             return;
         }
         softmax(score + begin, w + begin, rows);
-        sum_rows(x + begin * n, w + begin, rows, n, 1.0f, y + s * n, false);
+        sum_rows(x + begin * n, w + begin, rows, n, 1.0f, y + s * n);
     }
 }
 
