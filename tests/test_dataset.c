@@ -453,8 +453,7 @@ static void test_loop_takes_no_memory(void **state)
 
 /* ---- lengths, rejected rows, fingerprints ---- */
 
-/* Rows that are too long are in no list, of a folder as of a packed file that was made with other limits; version 1 of
- * the list has those that it had. */
+/* Rows that are too long are in no list, of a folder as of a packed file that was made with other limits. */
 static void test_lengths(void **state)
 {
     const struct small_place *const place = *state;
@@ -468,14 +467,11 @@ static void test_lengths(void **state)
         shorter += mx_dataset_utterance(exact, i)->samples <= limit * MX_AUDIO_RATE_DEFAULT;
     assert_true(shorter > 0 && shorter < mx_dataset_count(exact));
     for (int folder = 0; folder < 2; folder++) {
-        struct mx_dataset *some, *old;
+        struct mx_dataset *some;
         struct mx_dataset_options options = small_corpus_opening(paths[folder], NULL);
         uint32_t counts[MX_REJECT_COUNT], good = 0;
         options.row.audio.seconds_max = limit;
         assert_int_equal(mx_dataset_open(&options, &some), 0);
-        options.list_version_1 = true;
-        assert_int_equal(mx_dataset_open(&options, &old), 0);
-        assert_int_equal(mx_dataset_count(old), ROWS - 1 + folder); /* the silent one is in the list of a folder */
         for (uint32_t i = 0; i < mx_dataset_count(some); i++) {
             const struct mx_dataset_utterance *const one = mx_dataset_utterance(some, i);
             if (one->row == SILENT) continue;
@@ -488,7 +484,6 @@ static void test_lengths(void **state)
         assert_int_equal(mx_dataset_rows(some), ROWS);
         assert_int_equal(mx_dataset_is_folder(some), folder == 1);
         mx_dataset_close(some);
-        mx_dataset_close(old);
     }
     mx_dataset_close(exact);
 }

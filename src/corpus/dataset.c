@@ -53,7 +53,7 @@ static int list_packed(struct mx_dataset *dataset, const struct mx_dataset_optio
     for (uint32_t row = 0; row < header->record_count; row++) {
         const struct mx_packed_record *const record = mx_packed_record(dataset->packed, row);
         dataset->rejects[row] = (uint8_t)record->reject;
-        if (!from_folder && record->reject == 0 && !options->list_version_1)
+        if (!from_folder && record->reject == 0)
             dataset->rejects[row] = (uint8_t)length_judge(dataset, record->samples);
         if (from_folder ? record->samples_bound == 0 : dataset->rejects[row] != 0) continue;
         dataset->list[dataset->count++] =

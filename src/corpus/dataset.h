@@ -49,9 +49,6 @@ struct mx_dataset_options {
      * packed file that was made of sounds is refused. */
     bool sounds;
     int workers; /* threads that read texts and headers of a folder; 0: one for each core */
-    /* Makes the list as before its version 2, for runs that began with that: from a packed file it includes rows that
-     * are too long or too short, from a folder rows whose header does not say whether they are. */
-    bool list_version_1;
 };
 
 #define MX_DATASET_OPTIONS_DEFAULT                                                                                     \

@@ -22,7 +22,6 @@
 struct survey {
     struct mx_dataset *dataset;
     const struct mx_audio_options *audio;
-    double seconds_plain;             /* audio.h */
     struct mx_audio_reader **readers; /* one for each worker */
     uint32_t *bounds;                 /* of each row; 0: not in the list */
     struct mx_progress *progress;
@@ -46,7 +45,7 @@ static int row_survey(struct survey *survey, uint32_t row, int worker)
         return 0;
     }
     const int rc = mx_audio_probe(survey->readers[worker], dataset->manifest->utterances[row].audio, survey->audio,
-                                  survey->seconds_plain, &survey->bounds[row], &report);
+                                  &survey->bounds[row], &report);
     dataset->rejects[row] = (uint8_t)report.reject;
     if (rc < 0 || report.reject == MX_REJECT_NONE) return rc;
     dataset->details[row] = mx_strdup(report.detail);
@@ -69,10 +68,7 @@ static int lengths_survey(struct mx_dataset *dataset, const struct mx_dataset_op
     int rc = 0;
     struct mx_pool *pool = NULL;
     const uint32_t count = dataset->manifest->utterance_count;
-    const double longest = options->row.audio.seconds_max;
-    struct survey survey = {.dataset = dataset,
-                            .audio = &options->row.audio,
-                            .seconds_plain = options->list_version_1 ? 2 * longest : longest};
+    struct survey survey = {.dataset = dataset, .audio = &options->row.audio};
     *bounds = survey.bounds = mx_alloc(count, sizeof *survey.bounds);
     survey.readers = mx_alloc((size_t)workers, sizeof(struct mx_audio_reader *));
     if (survey.readers == NULL || survey.bounds == NULL) MX_TRY(MX_ERR_NO_MEMORY);

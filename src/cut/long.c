@@ -56,8 +56,7 @@ static void rows_survey(void *context, int64_t begin, int64_t end, int worker)
             mx_first_error_keep(&s->failure);
             return;
         }
-        if (mx_audio_probe(s->readers[worker], s->work->manifest->utterances[row].audio, audio, audio->seconds_max,
-                           &bound, &report) < 0)
+        if (mx_audio_probe(s->readers[worker], s->work->manifest->utterances[row].audio, audio, &bound, &report) < 0)
             mx_first_error_keep(&s->failure);
         s->work->is_long[row] = report.reject == MX_REJECT_TOO_LONG;
         mx_progress_add(s->progress, 1);

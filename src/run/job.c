@@ -225,8 +225,6 @@ static int dataset_open(struct mx_job *job)
     MX_TRY(lexicon_load(job));
     options.row.vocabulary = job->vocabulary;
     options.row.lexicon = job->lexicon;
-    job->corpus.list_version_1 = job->request.resume != NULL && mx_job_state_list_1(job->origin);
-    options.list_version_1 = job->corpus.list_version_1;
     MX_TRY(mx_packed_detect(d->train_data, &packed));
     if (job->run != NULL && d->caching && !packed) {
         cache = mx_format("%s/" CACHE_FILE, job->run);

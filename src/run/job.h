@@ -89,10 +89,9 @@ struct mx_job_saved {
 
 /* What there is to know of its corpus. */
 struct mx_job_corpus {
-    bool has_pieces;     /* of rows that were too long (long.c); known to the first rank */
-    bool list_version_1; /* of its list, because the run began with that; struct mx_dataset_options */
-    uint64_t contents;   /* of its recordings, from the checkpoint that the run continues from; 0: not known */
-    uint32_t rejected;   /* unusable rows reported so far */
+    bool has_pieces;   /* of rows that were too long (long.c); known to the first rank */
+    uint64_t contents; /* of its recordings, from the checkpoint that the run continues from; 0: not known */
+    uint32_t rejected; /* unusable rows reported so far */
 };
 
 /* What checkpoints name. */

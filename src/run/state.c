@@ -42,7 +42,8 @@ static const struct part_value fractions[] = {
     X("data.texts", texts)                                                                                             \
     X("data.recordings", recordings)                                                                                   \
     X("data.recipe", recipe)
-#define DATA_LIST     "data.list" /* version of the list of utterances, see struct mx_dataset_options */
+#define DATA_LIST     "data.list" /* version of the rules that make the list of utterances: DATA_LIST_NOW */
+#define DATA_LIST_NOW "2"
 #define DATA_CONTENTS "data.contents"
 #define DATA_PIECES   "data.pieces" /* "true"; only where long rows were cut (long.c) */
 #define EXTRAS        46
@@ -125,7 +126,7 @@ static size_t extras_write(const struct mx_job *job, struct extras *extras)
     const struct mx_trainer_state *const state = mx_trainer_state(job->trainer);
     const bool vocoder = job->options.with_vocoder && !job->options.vocoder.ready;
     const struct mx_dataset_prints prints = mx_dataset_prints(job->dataset), *const data = &prints;
-    extras->list[n++] = (struct mx_metadata){DATA_LIST, job->corpus.list_version_1 ? "1" : "2"};
+    extras->list[n++] = (struct mx_metadata){DATA_LIST, DATA_LIST_NOW};
     const uint64_t read = mx_dataset_contents(job->dataset), contents = read != 0 ? read : job->corpus.contents;
     if (contents != 0) {
         snprintf(extras->texts[n], sizeof extras->texts[n], "%016" PRIx64, contents);
@@ -299,26 +300,18 @@ out:
 
 /* ---- restoring ---- */
 
-bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint)
-{
-    const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
-    const char *const version = state != NULL ? mx_checkpoint_extra(state, DATA_LIST) : NULL;
-    return version == NULL || strcmp(version, "1") == 0;
-}
-
 bool mx_job_state_pieces(const struct mx_checkpoint *checkpoint)
 {
     const struct mx_checkpoint_state *const state = mx_checkpoint_state(checkpoint);
     return state != NULL && mx_checkpoint_extra(state, DATA_PIECES) != NULL;
 }
 
-/* What an earlier version did not keep counts as the same. */
 static bool print_same(const struct mx_checkpoint_state *from, const char *key, uint64_t now)
 {
     char text[MX_STRING_DOUBLE_BYTES];
     const char *const kept = mx_checkpoint_extra(from, key);
     snprintf(text, sizeof text, "%016" PRIx64, now);
-    return kept == NULL || strcmp(kept, text) == 0;
+    return kept != NULL && strcmp(kept, text) == 0;
 }
 
 bool mx_job_state_due(const struct mx_checkpoint *checkpoint)
@@ -392,6 +385,11 @@ int mx_job_state_compare(const struct mx_job *job)
     const struct mx_dataset_prints now = mx_dataset_prints(job->dataset);
     const bool folder = mx_dataset_is_folder(job->dataset);
     const char *what = NULL;
+    const char *const list = mx_checkpoint_extra(from, DATA_LIST);
+    if (list == NULL || strcmp(list, DATA_LIST_NOW) != 0)
+        return MX_FAIL(MX_ERR_DATA, "start a new run with '--init-from' and these weights",
+                       "%s was written by an earlier version, which chose the rows of a corpus differently",
+                       mx_checkpoint_path(job->origin));
     if (from->data_fingerprint != mx_dataset_fingerprint(job->dataset) &&
         from->seed != (uint64_t)job->settings.training.seed) {
         MX_FAIL(MX_ERR_USAGE, NULL, "the run has the seed %" PRIu64 ", and %" PRIu64 " divides its rows in another way",
@@ -415,10 +413,6 @@ int mx_job_state_compare(const struct mx_job *job)
                        "restore the corpus, with its times ('cp -a', 'rsync -a') and decisions, or start a new run "
                        "with '--init-from' and these weights",
                        "the training data is not that of the run: %s", what);
-    if (mx_checkpoint_extra(from, "data.texts") == NULL)
-        mx_warn("%s was written by an earlier version, which stored less about the corpus: rows, lengths and split "
-                "match the run, but texts and recordings cannot be compared",
-                mx_checkpoint_path(job->origin));
     return 0;
 }
 

@@ -14,8 +14,6 @@ struct mx_job;
 
 /* Did the run of a checkpoint have pieces of rows that were too long? Earlier versions did not keep that. */
 bool mx_job_state_pieces(const struct mx_checkpoint *checkpoint);
-/* Did the run of a checkpoint begin with version 1 of the list of utterances (struct mx_dataset_options)? */
-bool mx_job_state_list_1(const struct mx_checkpoint *checkpoint);
 /* Steps of equal work of a resumed run: with the batch size it had, batches stay as long as they were. */
 void mx_job_state_batch(struct mx_job *job);
 /* Is the evaluation of the last step of a checkpoint's run still to be made? */

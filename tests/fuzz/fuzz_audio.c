@@ -86,7 +86,7 @@ static void file_try(void)
     const float *samples;
     size_t count, whole;
     uint32_t bound;
-    check(mx_audio_probe(reader, path, &options, options.seconds_max, &bound, &probed) == 0);
+    check(mx_audio_probe(reader, path, &options, &bound, &probed) == 0);
     check(bound > 0 || (probed.reject != MX_REJECT_NONE && probed.detail[0] != '\0'));
     const int rc = mx_audio_load(reader, path, &options, &samples, &count, &report);
     check(rc == 0 || rc == MX_ERR_DATA);

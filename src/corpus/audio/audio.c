@@ -402,7 +402,7 @@ double mx_audio_promised(const char *path)
 }
 
 int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
-                   double seconds_plain, uint32_t *bound, struct mx_audio_report *report)
+                   uint32_t *bound, struct mx_audio_report *report)
 {
     struct mx_audio_file file;
     const float *samples = NULL;
@@ -412,7 +412,7 @@ int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struc
     if (mx_audio_file_open(path, &file, report) != MX_REJECT_NONE) return 0;
     const double seconds = (double)file.info.frames / file.info.samplerate;
     sf_close(file.handle);
-    if (file.info.frames > 0 && seconds >= options->seconds_min && seconds <= seconds_plain) {
+    if (file.info.frames > 0 && seconds >= options->seconds_min && seconds <= options->seconds_max) {
         *bound = (uint32_t)ceil(seconds * options->rate) + MARGIN;
         return 0;
     }

@@ -110,11 +110,10 @@ void mx_audio_stream_end(struct mx_audio_reader *reader); /* closes the file; wi
 
 /* *bound gets an upper bound of the samples that mx_audio_load will return, or 0 for a recording that it is certain to
  * refuse; report says why. It reads the header; if that gives an impossible length (unknown, none) or more than
- * `seconds_plain`, the file is decoded, so a header is never trusted over the audio. If `seconds_plain` is
- * options->seconds_max, no recording that is too long gets a bound: the silence at its ends decides. The bound is a
- * pure function of file and options. A negative result is not the file's fault. */
+ * options->seconds_max, the file is decoded, so a header is never trusted over the audio, and the silence at the ends
+ * decides whether a recording is too long. The bound is a pure function of file and options. A negative result is not the file's fault. */
 int mx_audio_probe(struct mx_audio_reader *reader, const char *path, const struct mx_audio_options *options,
-                   double seconds_plain, uint32_t *bound, struct mx_audio_report *report);
+                   uint32_t *bound, struct mx_audio_report *report);
 
 /* The length given by the header, plausible or not; 0 if it gives none. */
 double mx_audio_promised(const char *path);

@@ -264,8 +264,7 @@ static int recording_load(struct mx_pack_spec_worker *worker, uint32_t index, co
     if (bound != NULL) {
         head->samples_bound = *bound;
     } else {
-        MX_TRY(mx_audio_probe(worker->prober, utterance->audio, &spec->row.audio, spec->row.audio.seconds_max,
-                              &head->samples_bound, &row->audio));
+        MX_TRY(mx_audio_probe(worker->prober, utterance->audio, &spec->row.audio, &head->samples_bound, &row->audio));
         if (head->samples_bound == 0) {
             row->reject = row->audio.reject;
             memcpy(row->detail, row->audio.detail, sizeof row->detail);
