@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/net/httpd.h"
 #include "base/net/listen.h"
 #include "base/net/listen_host.h"
 #include "myxtts/error.h"
@@ -81,30 +81,19 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         *c = (struct mx_dash_client){.file = -1};
         return;
     }
-    const union MHD_ConnectionInfo *const socket =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    /* What the system keeps for a client that does not read is bounded, too. */
-    if (socket != NULL)
-        (void)setsockopt(socket->connect_fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, (socklen_t)sizeof(int));
+    const int socket = mx_httpd_socket(connection, SEND_BYTES);
     for (size_t i = 0; i < MX_DASH_CONNECTIONS; i++) {
         struct mx_dash_client *const c = &d->clients[i];
         if (c->kind != MX_DASH_FREE) continue;
         *c = (struct mx_dash_client){.kind = MX_DASH_NEW,
                                      .dashboard = d,
                                      .connection = connection,
-                                     .socket = socket != NULL ? socket->connect_fd : -1,
+                                     .socket = socket,
                                      .moved_ns = mx_clock_ns(),
                                      .file = -1};
         *place = c;
         return;
     }
-}
-
-static struct mx_dash_client *client_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *const info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info != NULL ? info->socket_context : NULL;
 }
 
 /* What each client may get in a tick: less when there are more of them. */
@@ -189,29 +178,15 @@ static ssize_t body_read(void *context, uint64_t at, char *out, size_t most)
 
 /* ---- answers ---- */
 
-static void header(struct MHD_Response *response, const char *name, const char *value)
-{
-    (void)MHD_add_response_header(response, name, value); /* without memory the connection fails, too */
-}
-
-/* Sends the response and lets go of it. */
+/* Sends the response and releases it. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
                               struct MHD_Response *response)
 {
     if (response == NULL) return MHD_NO;
-    header(response, "Content-Type", type);
-    header(response, "Connection", "close");
-    header(response, "Cache-Control", "no-store");
-    header(response, "Content-Security-Policy",
-           "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; media-src "
-           "'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-    header(response, "X-Content-Type-Options", "nosniff");
-    header(response, "X-Frame-Options", "DENY");
-    header(response, "Referrer-Policy", "no-referrer");
-    header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    const enum MHD_Result result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
-    return result;
+    mx_httpd_header_add(response, "Connection", "close");
+    mx_httpd_header_add(response, "Cross-Origin-Resource-Policy", "same-origin");
+    mx_httpd_page_headers_add(response, "img-src 'self' data:; media-src 'self' data:");
+    return mx_httpd_answer(connection, status, type, response);
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, struct mx_dash_client *c, unsigned status,
@@ -223,7 +198,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, struct mx_dash_
         c->kind = MX_DASH_REFUSED;
         c->moved_ns = mx_clock_ns();
     }
-    if (response != NULL && name != NULL) header(response, name, value);
+    if (response != NULL && name != NULL) mx_httpd_header_add(response, name, value);
     return answer(connection, status, "text/plain; charset=utf-8", response);
 }
 
@@ -241,7 +216,7 @@ static void cookie_set(const struct mx_dashboard *d, struct MHD_Response *respon
     if (d->token[0] == '\0') return;
     cookie_name(d, name);
     snprintf(line, sizeof line, "%s=%s; Path=/; HttpOnly; SameSite=Strict", name, d->token);
-    header(response, "Set-Cookie", line);
+    mx_httpd_header_add(response, "Set-Cookie", line);
 }
 
 static enum MHD_Result serve_body(struct mx_dashboard *d, struct mx_dash_client *c, enum mx_dash_kind kind,
@@ -269,8 +244,8 @@ static enum MHD_Result serve_page(struct mx_dashboard *d, struct mx_dash_client 
 
 static enum MHD_Result serve_events(struct mx_dashboard *d, struct mx_dash_client *c)
 {
-    const char *const after = MHD_lookup_connection_value(c->connection, MHD_GET_ARGUMENT_KIND, "after");
-    const char *const last = MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, "Last-Event-ID");
+    const char *const after = mx_httpd_query(c->connection, "after");
+    const char *const last = mx_httpd_header(c->connection, "Last-Event-ID");
     const int64_t step = after != NULL ? strtoll(after, NULL, 10) : 0;
     const uint64_t before = mx_dash_log_before_step(&d->log, step);
     const uint64_t number = last != NULL ? mx_dash_log_number(&d->log, last) : 0;
@@ -336,24 +311,21 @@ static bool sample_path(const char *address, char *out, size_t size, const char 
 
 static bool token_given(const struct mx_dashboard *d, struct MHD_Connection *connection)
 {
-    static const char scheme[] = "Bearer ";
-    const char *const query = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-    const char *const bearer = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    const char *const query = mx_httpd_query(connection, "token");
+    const char *const bearer = mx_httpd_header(connection, "Authorization");
     char name[COOKIE_NAME_BYTES];
     cookie_name(d, name);
     const char *const cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, name);
     bool good = false;
     if (cookie != NULL && *cookie != '\0') good = mx_listen_token_equal(d->token, cookie) || good;
     if (query != NULL && *query != '\0') good = mx_listen_token_equal(d->token, query) || good;
-    if (bearer != NULL && strncasecmp(bearer, scheme, sizeof scheme - 1) == 0 && bearer[sizeof scheme - 1] != '\0')
-        good = mx_listen_token_equal(d->token, bearer + sizeof scheme - 1) || good;
-    return good;
+    return mx_listen_token_bearer(d->token, bearer) || good;
 }
 
 /* Is the request for a name that always means this machine? */
 static bool host_local(struct MHD_Connection *connection)
 {
-    const char *const host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    const char *const host = mx_httpd_header(connection, "Host");
     return host == NULL || mx_listen_host_local(host);
 }
 
@@ -371,7 +343,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   void **state)
 {
     struct mx_dashboard *const d = context;
-    struct mx_dash_client *const c = client_of(connection);
+    struct mx_dash_client *const c = mx_httpd_client(connection);
     char path[64];
     const char *type;
     (void)version;

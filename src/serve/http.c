@@ -120,16 +120,12 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         pthread_mutex_unlock(&http->lock);
         return;
     }
-    const union MHD_ConnectionInfo *const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     const union MHD_ConnectionInfo *const from =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const int socket = info != NULL ? info->connect_fd : -1;
+    const int socket = mx_httpd_socket(connection, SEND_BYTES);
     const struct in6_addr network = network_of(from != NULL ? from->client_addr : NULL);
-    if (socket >= 0) {
-        /* What the system keeps for a client that does not read is bounded, and sound leaves at once. */
-        (void)setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, (socklen_t)sizeof(int));
+    if (socket >= 0) /* sound leaves at once */
         (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &(int){1}, (socklen_t)sizeof(int));
-    }
     pthread_mutex_lock(&http->lock);
     *place = client_add(http, socket, &network);
     pthread_mutex_unlock(&http->lock);
@@ -223,12 +219,10 @@ static bool body_add(struct mx_http_request *request, const char *data, size_t b
 static struct mx_http_request *request_create(struct mx_http *http, struct MHD_Connection *connection, const char *path)
 {
     struct mx_http_request *const request = mx_alloc(1, sizeof *request);
-    const union MHD_ConnectionInfo *const info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (request == NULL) return NULL;
     request->http = http;
     request->connection = connection;
-    request->client = info != NULL ? info->socket_context : NULL;
+    request->client = mx_httpd_client(connection);
     request->path = mx_strdup(path);
     if (request->path != NULL) return request;
     mx_free(request);

@@ -4,7 +4,6 @@
  * answer has are here, too.
  */
 #include <cjson/cJSON.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,29 +16,19 @@
 
 #define ASKED_HEADERS_MAX 512
 
-void mx_http_header(struct MHD_Response *response, const char *name, const char *value)
-{
-    (void)MHD_add_response_header(response, name, value); /* for want of memory: then the connection fails, too */
-}
-
 enum MHD_Result mx_http_answer(struct mx_http_request *request, unsigned status, const char *type,
                                struct MHD_Response *response)
 {
     if (response == NULL) return MHD_NO;
-    if (type != NULL) mx_http_header(response, "Content-Type", type);
-    mx_http_header(response, "Cache-Control", "no-store");
-    mx_http_header(response, "X-Content-Type-Options", "nosniff");
     if (request->origin != NULL) {
-        mx_http_header(response, "Access-Control-Allow-Origin", request->origin);
-        mx_http_header(response, "Access-Control-Expose-Headers", "X-Warning, Retry-After");
+        mx_httpd_header_add(response, "Access-Control-Allow-Origin", request->origin);
+        mx_httpd_header_add(response, "Access-Control-Expose-Headers", "X-Warning, Retry-After");
     } else {
-        mx_http_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+        mx_httpd_header_add(response, "Cross-Origin-Resource-Policy", "same-origin");
     }
-    if (request->http->token[0] == '\0') mx_http_header(response, "Vary", "Origin");
+    if (request->http->token[0] == '\0') mx_httpd_header_add(response, "Vary", "Origin");
     request->failed = status >= 400;
-    const enum MHD_Result result = MHD_queue_response(request->connection, status, response);
-    MHD_destroy_response(response);
-    return result;
+    return mx_httpd_answer(request->connection, status, type, response);
 }
 
 static struct MHD_Response *text_response(char *text)
@@ -79,26 +68,25 @@ enum MHD_Result mx_http_answer_problem(struct mx_http_request *request, const st
     if (response == NULL) return MHD_NO;
     if (problem->status == 429 || problem->status == 503) {
         snprintf(number, sizeof number, "%d", mx_service_retry_seconds(request->http->service));
-        mx_http_header(response, "Retry-After", number);
+        mx_httpd_header_add(response, "Retry-After", number);
     }
-    if (problem->status == 401) mx_http_header(response, "WWW-Authenticate", "Bearer");
-    if (request->allow != NULL) mx_http_header(response, "Allow", request->allow);
-    if (request->client == NULL || request->client->refused) mx_http_header(response, "Connection", "close");
+    if (problem->status == 401) mx_httpd_header_add(response, "WWW-Authenticate", "Bearer");
+    if (request->allow != NULL) mx_httpd_header_add(response, "Allow", request->allow);
+    if (request->client == NULL || request->client->refused) mx_httpd_header_add(response, "Connection", "close");
     return mx_http_answer(request, problem->status, "application/json", response);
 }
 
 enum MHD_Result mx_http_answer_options(struct mx_http_request *request)
 {
-    const char *const asked =
-        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Access-Control-Request-Headers");
+    const char *const asked = mx_httpd_header(request->connection, "Access-Control-Request-Headers");
     struct MHD_Response *const response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
-    mx_http_header(response, "Allow", "GET, HEAD, POST, OPTIONS");
+    mx_httpd_header_add(response, "Allow", "GET, HEAD, POST, OPTIONS");
     if (request->origin == NULL) return mx_http_answer(request, MHD_HTTP_NO_CONTENT, NULL, response);
-    mx_http_header(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
-    mx_http_header(response, "Access-Control-Allow-Headers",
-                   asked != NULL && strlen(asked) <= ASKED_HEADERS_MAX ? asked : "authorization, content-type");
-    mx_http_header(response, "Access-Control-Max-Age", "86400");
+    mx_httpd_header_add(response, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
+    mx_httpd_header_add(response, "Access-Control-Allow-Headers",
+                        asked != NULL && strlen(asked) <= ASKED_HEADERS_MAX ? asked : "authorization, content-type");
+    mx_httpd_header_add(response, "Access-Control-Max-Age", "86400");
     return mx_http_answer(request, MHD_HTTP_NO_CONTENT, NULL, response);
 }
 
@@ -121,8 +109,8 @@ int mx_http_pages_build(struct mx_http *http)
 /* In the language that the address asks for (?lang=fa), or the browser. */
 static enum mx_words language_of(const struct mx_http_request *request)
 {
-    const char *const asked = MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "lang");
-    const char *const accepted = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Accept-Language");
+    const char *const asked = mx_httpd_query(request->connection, "lang");
+    const char *const accepted = mx_httpd_header(request->connection, "Accept-Language");
     char code[3] = "";
     if (asked != NULL) return mx_words_named(asked);
     if (accepted != NULL) snprintf(code, sizeof code, "%s", accepted);
@@ -134,12 +122,7 @@ enum MHD_Result mx_http_answer_page(struct mx_http_request *request)
     char *const page = request->http->pages[language_of(request)];
     struct MHD_Response *const response = MHD_create_response_from_buffer(strlen(page), page, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
-    mx_http_header(
-        response, "Content-Security-Policy",
-        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; media-src "
-        "blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-    mx_http_header(response, "X-Frame-Options", "DENY");
-    mx_http_header(response, "Referrer-Policy", "no-referrer");
-    mx_http_header(response, "Vary", "Accept-Language");
+    mx_httpd_page_headers_add(response, "img-src data:; media-src blob:");
+    mx_httpd_header_add(response, "Vary", "Accept-Language");
     return mx_http_answer(request, MHD_HTTP_OK, "text/html; charset=utf-8", response);
 }

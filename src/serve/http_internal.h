@@ -6,12 +6,12 @@
 #ifndef MX_SERVE_HTTP_INTERNAL_H
 #define MX_SERVE_HTTP_INTERNAL_H
 
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/catalogue.h"
+#include "base/net/httpd.h"
 #include "base/net/listen.h"
 #include "serve/http.h"
 #include "serve/http_request.h"
@@ -98,7 +98,6 @@ enum MHD_Result mx_http_answer(struct mx_http_request *request, unsigned status,
 enum MHD_Result mx_http_answer_text(struct mx_http_request *request, const char *type, char *text);
 enum MHD_Result mx_http_answer_problem(struct mx_http_request *request, const struct mx_http_problem *problem);
 enum MHD_Result mx_http_answer_options(struct mx_http_request *request); /* of a preflight request */
-void mx_http_header(struct MHD_Response *response, const char *name, const char *value);
 /* {"error":{…}}; the caller frees it. */
 char *mx_http_problem_print(const struct mx_http_problem *problem);
 int mx_http_pages_build(struct mx_http *http);

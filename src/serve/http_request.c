@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/format/cjson.h"
-#include "base/net/listen.h"
 #include "base/net/log_rate.h"
 #include "base/string.h"
 #include "myxtts/error.h"
@@ -74,17 +73,6 @@ bool mx_http_problem_from_error(struct mx_http_problem *problem, int code)
 void mx_http_problem_log_end(void)
 {
     mx_log_rate_end(&failures, "HTTP requests that failed");
-}
-
-/* ---- the token ---- */
-
-bool mx_http_token_given(const char *token, const char *authorization)
-{
-    static const char scheme[] = "Bearer ";
-    if (authorization == NULL || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0) return false;
-    const char *given = authorization + sizeof scheme - 1;
-    while (*given == ' ') given++;
-    return mx_listen_token_equal(token, given);
 }
 
 /* ---- JSON ---- */

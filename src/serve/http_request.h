@@ -57,9 +57,6 @@ bool mx_piper_parse(const struct mx_service *service, const char *type, const ch
                     struct mx_http_problem *problem);
 void mx_http_speech_release(struct mx_http_speech *speech);
 
-/* Whether the value of an Authorization header carries the token. Takes the same time wherever the two differ. */
-bool mx_http_token_given(const char *token, const char *authorization);
-
 /* ---- fields of a JSON body, for the parsers ---- */
 
 struct cJSON;

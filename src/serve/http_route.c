@@ -98,13 +98,13 @@ static enum MHD_Result openai(struct mx_http_request *request)
 
 static const char *query_find(void *context, const char *key)
 {
-    return MHD_lookup_connection_value(context, MHD_GET_ARGUMENT_KIND, key);
+    return mx_httpd_query(context, key);
 }
 
 static enum MHD_Result piper(struct mx_http_request *request)
 {
     struct mx_http_speech speech;
-    const char *const type = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Content-Type");
+    const char *const type = mx_httpd_header(request->connection, "Content-Type");
     const bool good = mx_piper_parse(request->http->service, type, request->body != NULL ? request->body : "",
                                      request->bytes, query_find, request->connection, &speech, &request->problem);
     return speak(request, good, &speech);
@@ -154,27 +154,21 @@ static void unknown_set(struct mx_http_problem *problem, const char *path)
 /* The body, of the length that its header gives. */
 static bool length_good(struct mx_http_request *request)
 {
-    const char *const text = MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Content-Length");
+    const char *const text = mx_httpd_header(request->connection, "Content-Length");
     return text == NULL || strtoull(text, NULL, 10) <= request->http->body_max;
 }
 
 static bool token_good(const struct mx_http_request *request)
 {
     if (request->http->token[0] == '\0') return true;
-    return mx_http_token_given(request->http->token,
-                               MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Authorization"));
-}
-
-static const char *header_of(const struct mx_http_request *request, const char *name)
-{
-    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+    return mx_listen_token_bearer(request->http->token, mx_httpd_header(request->connection, "Authorization"));
 }
 
 /* Without a token: is the request for this server, under a name that no web page can have? */
 static bool host_good(struct mx_http_request *request)
 {
     const struct mx_http *const http = request->http;
-    const char *const host = header_of(request, "Host");
+    const char *const host = mx_httpd_header(request->connection, "Host");
     char quoted[96];
     if (host == NULL || mx_listen_host_local(host)) return true;
     if (http->reachable && mx_listen_host_number(host)) return true;
@@ -191,7 +185,8 @@ static bool host_good(struct mx_http_request *request)
 static bool origin_good(struct mx_http_request *request)
 {
     const struct mx_http *const http = request->http;
-    const char *const origin = header_of(request, "Origin"), *const host = header_of(request, "Host");
+    const char *const origin = mx_httpd_header(request->connection, "Origin"), *const host = mx_httpd_header(
+                                                                                   request->connection, "Host");
     char quoted[96];
     if (origin == NULL || (host != NULL && mx_listen_origin_same(origin, host))) return true;
     if (mx_listen_origin_among(origin, http->allow_origins, http->allow_origin_count)) {

@@ -249,7 +249,7 @@ static void warning_add(struct MHD_Response *response, const char *warning)
         const unsigned char c = (unsigned char)*warning;
         n += (size_t)snprintf(line + n, sizeof line - n, c >= ' ' && c < 127 ? "%c" : "%%%02X", c);
     }
-    if (n > 0) mx_http_header(response, "X-Warning", line);
+    if (n > 0) mx_httpd_header_add(response, "X-Warning", line);
 }
 
 static enum MHD_Result stream_send(struct mx_http_stream *s, struct MHD_Response *response)
@@ -259,7 +259,7 @@ static enum MHD_Result stream_send(struct mx_http_stream *s, struct MHD_Response
     if (response == NULL) return MHD_NO;
     snprintf(pcm, sizeof pcm, "%s;rate=%d", type, s->speech.rate);
     if (s->speech.format == MX_ENCODE_PCM) type = pcm;
-    mx_http_header(response, "X-Accel-Buffering", "no");
+    mx_httpd_header_add(response, "X-Accel-Buffering", "no");
     warning_add(response, mx_service_job_warning(s->job));
     return mx_http_answer(s->request, MHD_HTTP_OK, s->speech.events ? "text/event-stream; charset=utf-8" : type,
                           response);

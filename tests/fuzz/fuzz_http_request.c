@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/net/listen.h"
 #include "base/string.h"
 #include "fuzz.h"
 #include "myxtts/error.h"
@@ -99,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *const header = calloc(bytes + 1, 1);
         check(header != NULL);
         memcpy(header, body, bytes);
-        const bool given = mx_http_token_given("0123456789abcdef", header);
+        const bool given = mx_listen_token_bearer("0123456789abcdef", header);
         check(!given || strstr(header, "0123456789abcdef") != NULL);
         free(header);
         return 0;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/string.h"
@@ -137,4 +138,13 @@ bool mx_listen_token_equal(const char *token, const char *given)
     unsigned char differ = length != other || other == 0;
     for (size_t i = 0; i < length; i++) differ |= (unsigned char)(token[i] ^ given[i < other ? i : 0]);
     return differ == 0;
+}
+
+bool mx_listen_token_bearer(const char *token, const char *authorization)
+{
+    static const char scheme[] = "Bearer ";
+    if (authorization == NULL || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0) return false;
+    const char *given = authorization + sizeof scheme - 1;
+    while (*given == ' ') given++;
+    return mx_listen_token_equal(token, given);
 }

@@ -47,5 +47,7 @@ int mx_listen_open(const struct mx_listen_use *use, const struct mx_listen_addre
 int mx_listen_token_check(const struct mx_listen_use *use, const char *token);
 /* Takes the same time wherever the two differ. An empty token equals nothing. */
 bool mx_listen_token_equal(const char *token, const char *given);
+/* Does the value of a header Authorization, which may be NULL, say "Bearer" and this token? */
+bool mx_listen_token_bearer(const char *token, const char *authorization);
 
 #endif
