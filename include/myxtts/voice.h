@@ -86,7 +86,7 @@ int mx_voice_rate(const struct mx_voice *voice); /* samples per second of all it
 /* Codes of the languages it speaks: "en", "fa" … NULL if there is none with this number. */
 size_t mx_voice_languages(const struct mx_voice *voice);
 const char *mx_voice_language(const struct mx_voice *voice, size_t number);
-/* Names of the speakers it learned from. The first is the one that speaks if none is chosen. */
+/* Names of the speakers it learned from. The first speaks if none is chosen and none speaks the language. */
 size_t mx_voice_speakers(const struct mx_voice *voice);
 const char *mx_voice_speaker(const struct mx_voice *voice, size_t number);
 
@@ -105,8 +105,10 @@ struct mx_reference {
 /* How a text is spoken. Begin with MX_SPEAKING_DEFAULT and change what should differ. */
 struct mx_speaking {
     size_t size;
-    const char *language; /* code of the language of the text; NULL: found by the letters of each paragraph */
-    const char *speaker;  /* one of mx_voice_speaker; NULL: the first */
+    const char
+        *language; /* code of the language of the text; NULL: that of the named speaker for letters of its script, else
+                             found by the letters of each paragraph */
+    const char *speaker; /* one of mx_voice_speaker; NULL: the first who speaks the language, or that of the text */
     /* A person to sound like instead: a sound file, or mono samples; or several recordings, see `references`. */
     const char *reference_file; /* its path; NULL: none */
     const float *reference;     /* NULL: none */

@@ -140,9 +140,11 @@ cJSON *mx_http_json_strings(const char *const *strings, size_t count)
     return list;
 }
 
-/* A voice, or one of its speakers. */
-static cJSON *voice_build(const struct mx_service_voice *voice, const char *speaker)
+/* A voice, or speaker `number` of it; SIZE_MAX: the voice. */
+static cJSON *voice_build(const struct mx_service_voice *voice, size_t number)
 {
+    const char *const speaker = number == SIZE_MAX ? NULL : voice->speakers[number];
+    const char *const *const own = number == SIZE_MAX ? NULL : &voice->speaker_languages[number];
     struct mx_string id = {0}, name = {0};
     cJSON *const out = cJSON_CreateObject();
     mx_string_append(&id, "%s%s%s", voice->id, speaker != NULL ? "/" : "", speaker != NULL ? speaker : "");
@@ -150,9 +152,15 @@ static cJSON *voice_build(const struct mx_service_voice *voice, const char *spea
     cJSON_AddStringToObject(out, "id", id.data != NULL ? id.data : "");
     cJSON_AddStringToObject(out, "name", name.data != NULL ? name.data : "");
     cJSON_AddStringToObject(out, "object", "voice");
-    cJSON_AddItemToObject(out, "languages", mx_http_json_strings(voice->languages, voice->language_count));
-    if (speaker == NULL)
+    if (own != NULL && **own != '\0')
+        cJSON_AddItemToObject(out, "languages", mx_http_json_strings(own, 1));
+    else
+        cJSON_AddItemToObject(out, "languages", mx_http_json_strings(voice->languages, voice->language_count));
+    if (speaker == NULL) {
         cJSON_AddItemToObject(out, "speakers", mx_http_json_strings(voice->speakers, voice->speaker_count));
+        cJSON_AddItemToObject(out, "speaker_languages",
+                              mx_http_json_strings(voice->speaker_languages, voice->speaker_count));
+    }
     cJSON_AddNumberToObject(out, "sample_rate", voice->rate);
     cJSON_AddStringToObject(out, "licence", voice->licence);
     cJSON_AddStringToObject(out, "attribution", voice->attribution);
@@ -167,9 +175,9 @@ char *mx_openai_voices(const struct mx_service *service)
     cJSON *const list = cJSON_AddArrayToObject(answer, "voices");
     for (size_t i = 0; i < mx_service_voice_count(service); i++) {
         const struct mx_service_voice *const voice = mx_service_voice(service, i);
-        cJSON_AddItemToArray(list, voice_build(voice, NULL));
+        cJSON_AddItemToArray(list, voice_build(voice, SIZE_MAX));
         for (size_t j = 0; voice->speaker_count > 1 && j < voice->speaker_count; j++)
-            cJSON_AddItemToArray(list, voice_build(voice, voice->speakers[j]));
+            cJSON_AddItemToArray(list, voice_build(voice, j));
     }
     cJSON_AddStringToObject(answer, "object", "list");
     cJSON_AddItemToObject(answer, "data", cJSON_Duplicate(list, true));

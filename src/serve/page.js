@@ -75,6 +75,9 @@
     const v = chosen();
     if (!v) return;
     speaker.replaceChildren(...v.speakers.map(name => option(name, name)));
+    /* Someone who speaks the language of the page, if there is anyone. */
+    const at = v.speaker_languages.indexOf(document.documentElement.lang);
+    if (at > 0) speaker.value = v.speakers[at];
     document.getElementById('speaker-field').hidden = v.speakers.length < 2;
     const names = new Intl.DisplayNames([document.documentElement.lang], {type: 'language', fallback: 'code'});
     language.replaceChildren(option('', words.automatic), ...v.languages.map(code => option(code, names.of(code))));

@@ -130,6 +130,9 @@ static cJSON *voice_build(const struct mx_service_voice *voice)
     cJSON_AddNumberToObject(out, "num_speakers", voice->speaker_count > 0 ? (double)voice->speaker_count : 1);
     cJSON *const numbers = cJSON_AddObjectToObject(out, "speaker_id_map");
     for (size_t i = 0; i < voice->speaker_count; i++) cJSON_AddNumberToObject(numbers, voice->speakers[i], (double)i);
+    cJSON *const codes = cJSON_AddObjectToObject(out, "speaker_languages");
+    for (size_t i = 0; i < voice->speaker_count; i++)
+        cJSON_AddStringToObject(codes, voice->speakers[i], voice->speaker_languages[i]);
     cJSON_AddNumberToObject(cJSON_AddObjectToObject(out, "inference"), "length_scale", 1);
     return out;
 }

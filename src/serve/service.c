@@ -89,14 +89,20 @@ static int facts_read(struct mx_service_engine *e)
     const size_t languages = mx_voice_languages(voice), speakers = mx_voice_speakers(voice);
     e->languages = mx_alloc(languages, sizeof *e->languages);
     e->speakers = mx_alloc(speakers, sizeof *e->speakers);
-    if (e->languages == NULL || e->speakers == NULL) return MX_ERR_NO_MEMORY;
+    e->speaker_languages = mx_alloc(speakers, sizeof *e->speaker_languages);
+    if (e->languages == NULL || e->speakers == NULL || e->speaker_languages == NULL) return MX_ERR_NO_MEMORY;
     for (size_t i = 0; i < languages; i++) e->languages[i] = mx_voice_language(voice, i);
-    for (size_t i = 0; i < speakers; i++) e->speakers[i] = mx_voice_speaker(voice, i);
+    for (size_t i = 0; i < speakers; i++) {
+        const char *const code = mx_checkpoint_speaker_language(mx_checkpoint_state(voice->checkpoint), i);
+        e->speakers[i] = mx_voice_speaker(voice, i);
+        e->speaker_languages[i] = code != NULL ? code : "";
+    }
     e->facts = (struct mx_service_voice){.id = e->id,
                                          .name = mx_voice_name(voice),
                                          .languages = e->languages,
                                          .language_count = languages,
                                          .speakers = e->speakers,
+                                         .speaker_languages = e->speaker_languages,
                                          .speaker_count = speakers,
                                          .rate = mx_voice_rate(voice),
                                          .licence = mx_voice_licence(voice),
@@ -240,6 +246,7 @@ void mx_service_close(struct mx_service *s)
         for (int k = 0; k < s->worker_count; k++) mx_voice_close(s->engines[i].instances[k].voice);
         mx_free(s->engines[i].id);
         mx_free(s->engines[i].languages);
+        mx_free(s->engines[i].speaker_languages);
         mx_free(s->engines[i].speakers);
     }
     mx_free(s->engines);

@@ -71,7 +71,8 @@ struct mx_service_voice {         /* strings stay valid until the service is clo
     const char *name;             /* for people */
     const char *const *languages; /* codes: "en" */
     size_t language_count;
-    const char *const *speakers; /* empty: the voice has no names for its speakers */
+    const char *const *speakers;          /* empty: the voice has no names for its speakers */
+    const char *const *speaker_languages; /* the code of each, "" if it is not known */
     size_t speaker_count;
     int rate;                          /* samples per second */
     const char *licence, *attribution; /* "" if unknown */
@@ -89,8 +90,8 @@ int mx_service_find(const struct mx_service *service, const char *name, size_t *
 
 struct mx_service_text {
     size_t voice;
-    const char *speaker;  /* NULL: the first one of the voice */
-    const char *language; /* a code; NULL: by the script of each paragraph */
+    const char *speaker;  /* NULL: one who speaks the language, or that of the text (mx_voice_suit) */
+    const char *language; /* a code; NULL: that of the speaker, or by the script of each paragraph */
     double speed, pitch_semitones, volume, pause_scale;
     uint64_t seed;
     bool ssml;

@@ -52,7 +52,7 @@ struct mx_service_engine {
     struct mx_service_voice facts;
     struct mx_service_instance instances[MX_SERVICE_WORKERS_MAX + 1]; /* the one after the last: express */
     char *id;
-    const char **languages, **speakers;
+    const char **languages, **speakers, **speaker_languages;
 };
 
 struct mx_service_worker {
@@ -93,6 +93,7 @@ struct mx_service_job {
     struct mx_speak_script_options how; /* of its scripts */
     bool streaming;
     const float *vector; /* of its speaker */
+    bool suited;         /* speaker and language are chosen; otherwise the first text brings them */
     uint64_t seed;
     pthread_cond_t changed;
 

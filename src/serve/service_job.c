@@ -116,6 +116,14 @@ static int language_choose(const struct mx_service_engine *engine, const char *n
                          engine->facts.language_count > 0 ? engine->facts.languages[0] : "");
 }
 
+/* Who speaks, and which language is preferred: by what the client named, or by `text`. */
+static int speaker_choose(struct mx_service_job *job, const char *speaker, const char *text, size_t length)
+{
+    struct mx_voice *const voice = job->engine->instances[0].voice;
+    mx_voice_suit(mx_checkpoint_state(voice->checkpoint), text, length, &speaker, &job->how);
+    return mx_voice_vector(voice, speaker, &job->vector);
+}
+
 /* With the lock held: whether there is a place for another job. */
 static int place_check(struct mx_service *s)
 {
@@ -172,7 +180,8 @@ static int job_create(struct mx_service *s, const struct mx_service_text *text, 
     struct mx_speak_script_options plain = job->how;
     plain.ssml = false;                                    /* an empty text is none */
     MX_TRY(mx_speak_script_open(&plain, "", 0, &nothing)); /* refuses numbers out of range */
-    MX_TRY(mx_voice_vector(job->engine->instances[0].voice, text->speaker, &job->vector));
+    MX_TRY(speaker_choose(job, text->speaker, NULL, 0));
+    job->suited = text->speaker != NULL || job->how.language != MX_SPEAK_DETECT || text->ssml;
     *out = job;
     job = NULL;
 out:
@@ -248,7 +257,10 @@ static void characters_count(struct mx_service_job *job, const char *text, size_
 
 static int script_open(struct mx_service_job *job, const char *text, size_t length)
 {
-    const int rc = mx_speak_script_open(&job->how, text, length, &job->script);
+    int rc = 0;
+    if (!job->suited) rc = speaker_choose(job, NULL, text, length);
+    job->suited = true; /* the rest of a text has the same speaker */
+    if (rc == 0) rc = mx_speak_script_open(&job->how, text, length, &job->script);
     if (rc < 0) return rc;
     job->scripts++;
     characters_count(job, text, length);

@@ -477,6 +477,7 @@ static cJSON *artifact_add(cJSON *list, const char *name, const char *descriptio
     return whole ? item : NULL;
 }
 
+/* A voice with its speakers. */
 static bool voice_add(cJSON *list, const struct mx_service_voice *voice)
 {
     struct mx_string words = {0};
@@ -505,6 +506,25 @@ static bool voice_add(cJSON *list, const struct mx_service_voice *voice)
     return speakers != NULL;
 }
 
+/* The speakers of a voice of several languages once more, as voices of one language each: a client that looks for voices of
+ * a language finds who speaks it. */
+static bool speakers_add(cJSON *list, const struct mx_service_voice *voice)
+{
+    bool whole = true;
+    for (size_t i = 0; whole && voice->language_count > 1 && voice->speaker_count > 1 && i < voice->speaker_count;
+         i++) {
+        struct mx_string name = {0};
+        if (voice->speaker_languages[i][0] == '\0') continue;
+        mx_string_append(&name, "%s/%s", voice->id, voice->speakers[i]);
+        cJSON *const item =
+            name.failure == 0 ? artifact_add(list, name.data, voice->speakers[i], voice->attribution, NULL) : NULL;
+        cJSON *const languages = item != NULL ? cJSON_AddArrayToObject(item, "languages") : NULL;
+        whole = languages != NULL && cJSON_AddItemToArray(languages, cJSON_CreateString(voice->speaker_languages[i]));
+        mx_string_release(&name);
+    }
+    return whole;
+}
+
 int mx_wyoming_info_build(struct mx_wyoming_shared *shared)
 {
     /* Older clients expect every kind of service to be there. */
@@ -518,7 +538,8 @@ int mx_wyoming_info_build(struct mx_wyoming_shared *shared)
     cJSON *const voices = program != NULL ? cJSON_AddArrayToObject(program, "voices") : NULL;
     bool whole = voices != NULL && cJSON_AddTrueToObject(program, "supports_synthesize_streaming") != NULL;
     for (size_t i = 0; whole && i < mx_service_voice_count(shared->service); i++)
-        whole = voice_add(voices, mx_service_voice(shared->service, i));
+        whole = voice_add(voices, mx_service_voice(shared->service, i)) &&
+                speakers_add(voices, mx_service_voice(shared->service, i));
     for (size_t i = 0; whole && i < sizeof others / sizeof others[0]; i++)
         whole = cJSON_AddArrayToObject(root, others[i]) != NULL;
     if (!whole) MX_TRY(mx_alloc_failed("the list of voices"));

@@ -93,12 +93,16 @@ int mx_speak_language_find(const struct mx_speak_script_options *options, const 
                            enum mx_language_id *language, int32_t *number)
 {
     const struct mx_vocabulary *const vocabulary = options->vocabulary;
+    const bool preferred = options->preferred != MX_SPEAK_DETECT;
     if (options->language != MX_SPEAK_DETECT)
         *language = (enum mx_language_id)options->language;
     else if (mx_text_detect(text, length, language) < 0) {
-        *language = language_first(vocabulary);
+        *language = preferred ? (enum mx_language_id)options->preferred : language_first(vocabulary);
         mx_error_clear(); /* there are no letters */
-    } else if (mx_vocabulary_language(vocabulary, *language) < 0)
+    } else if (preferred &&
+               mx_language_get((enum mx_language_id)options->preferred)->script == mx_language_get(*language)->script)
+        *language = (enum mx_language_id)options->preferred;
+    else if (mx_vocabulary_language(vocabulary, *language) < 0)
         *language = language_of_script(vocabulary, *language);
     *number = mx_vocabulary_language(vocabulary, *language);
     if (*number >= 0) return 0;

@@ -36,6 +36,7 @@
 struct mx_speak_script_options {
     const struct mx_vocabulary *vocabulary; /* of the voice; borrowed */
     int language;                           /* an enum mx_language_id; MX_SPEAK_DETECT: by the letters */
+    int preferred; /* where letters decide: of the languages with these letters, this one; MX_SPEAK_DETECT: none */
     bool ssml;
     size_t piece_characters; /* the longest piece; 0: MX_SPLIT_CHARACTERS */
     size_t longest_tokens;   /* that the network has room for in one item; 0: any number */
@@ -50,7 +51,8 @@ struct mx_speak_script_options {
 };
 
 #define MX_SPEAK_SCRIPT_OPTIONS_DEFAULT                                                                                \
-    ((struct mx_speak_script_options){.language = MX_SPEAK_DETECT, .speed = 1, .volume = 1, .pause_scale = 1})
+    ((struct mx_speak_script_options){                                                                                 \
+        .language = MX_SPEAK_DETECT, .preferred = MX_SPEAK_DETECT, .speed = 1, .volume = 1, .pause_scale = 1})
 
 /* Valid until the next call for the same script. */
 struct mx_speak_item {

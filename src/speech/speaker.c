@@ -216,7 +216,8 @@ static int voice_choose(struct mx_speaker *s, const struct mx_speaking *o)
     return rc;
 }
 
-static int script_open(struct mx_speaker *s, const char *text, size_t length, const struct mx_speaking *o)
+/* Opens the script, and names the speaker who suits it. */
+static int script_open(struct mx_speaker *s, const char *text, size_t length, struct mx_speaking *o)
 {
     struct mx_speak_script_options how = mx_speak_script_options_of(s->speak);
     enum mx_language_id language;
@@ -234,6 +235,8 @@ static int script_open(struct mx_speaker *s, const char *text, size_t length, co
         if (rc < 0) return rc;
         how.language = (int)language;
     }
+    if (o->reference_file == NULL && o->reference == NULL && o->references == NULL)
+        mx_voice_suit(mx_checkpoint_state(s->voice->checkpoint), how.ssml ? NULL : text, length, &o->speaker, &how);
     return mx_speak_script_open(&how, text, length, &s->script);
 }
 

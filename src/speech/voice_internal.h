@@ -18,6 +18,7 @@
 #include "model/model.h"
 #include "myxtts/voice.h"
 #include "speech/runtime.h"
+#include "speech/script.h"
 #include "speech/speak.h"
 #include "text/vocabulary.h"
 
@@ -64,6 +65,14 @@ int mx_voice_engine_create(struct mx_voice *voice, const struct mx_model_capacit
                            const struct mx_speak_sound *sound, struct mx_speak **out);
 /* One that makes the sound of the voice, in parts if the voice has a vocoder. */
 int mx_voice_speak_create(struct mx_voice *voice, const struct mx_model_capacity *room, struct mx_speak **out);
+
+/* Who speaks, and in which language: the one rule of the program, the libraries and the servers. A named speaker brings
+ * the language that it spoke, for letters of its script; a language without a speaker brings the first who spoke it; where
+ * neither is given, the letters of the text bring the language and so the speaker.
+ * `how` has the vocabulary, and the language if one is given; how->preferred is set. *speaker is the name that is given, or
+ * NULL; then it becomes a name of the state, or stays NULL for the first of all. With `text` NULL the letters say nothing. */
+void mx_voice_suit(const struct mx_checkpoint_state *state, const char *text, size_t length, const char **speaker,
+                   struct mx_speak_script_options *how);
 
 /* The vector [width] of a speaker, for struct mx_speak_piece; it belongs to the voice. NULL is the first speaker; *vector
  * is NULL if the voice keeps no recording of that one. MX_ERR_NOT_FOUND for an unknown name, or a named speaker without

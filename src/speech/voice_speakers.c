@@ -9,7 +9,9 @@
 #include "base/string.h"
 #include "myxtts/error.h"
 #include "speech/reference.h"
+#include "speech/script_internal.h"
 #include "speech/voice_internal.h"
+#include "text/language.h"
 
 /* The vector of the recording that the run folder keeps of a speaker; *found: there is one. */
 static int recording_vector(struct mx_voice *v, size_t number, float *vector, bool *found)
@@ -54,6 +56,44 @@ int mx_voice_vector_of(struct mx_voice *v, size_t number, const float **vector)
     *vector = v->kept[number].vector;
     pthread_mutex_unlock(&v->lock);
     return rc;
+}
+
+/* The language that a speaker spoke, or the only one of the voice; otherwise, and if the voice cannot speak it,
+ * MX_SPEAK_DETECT. As mx_checkpoint_speaker_language, without reading the vocabulary again for each text. */
+static int language_of(const struct mx_checkpoint_state *state, size_t number, const struct mx_vocabulary *vocabulary)
+{
+    const char *const code = state->speaker_languages != NULL ? state->speaker_languages[number] : "";
+    const bool only = mx_vocabulary_languages(vocabulary) == 1;
+    for (int i = 0; i < MX_LANGUAGE_COUNT; i++) {
+        if (mx_vocabulary_language(vocabulary, (enum mx_language_id)i) < 0) continue;
+        if (code[0] == '\0' ? only : !strcmp(code, mx_language_get((enum mx_language_id)i)->code)) return i;
+    }
+    return MX_SPEAK_DETECT;
+}
+
+void mx_voice_suit(const struct mx_checkpoint_state *state, const char *text, size_t length, const char **speaker,
+                   struct mx_speak_script_options *how)
+{
+    enum mx_language_id found;
+    int32_t number;
+    size_t chosen = 0;
+    int wanted = how->language;
+    how->preferred = MX_SPEAK_DETECT;
+    if (wanted == MX_SPEAK_DETECT && *speaker == NULL && text != NULL) {
+        if (mx_speak_language_find(how, text, length, &found, &number) < 0) {
+            mx_error_clear(); /* the script says so */
+            return;
+        }
+        wanted = (int)found;
+    }
+    if (*speaker != NULL)
+        while (chosen < state->speaker_count && strcmp(state->speakers[chosen], *speaker) != 0) chosen++;
+    else if (wanted != MX_SPEAK_DETECT)
+        while (chosen < state->speaker_count && language_of(state, chosen, how->vocabulary) != wanted) chosen++;
+    if (chosen >= state->speaker_count && *speaker == NULL) chosen = 0; /* nobody spoke it */
+    if (chosen >= state->speaker_count) return;
+    how->preferred = language_of(state, chosen, how->vocabulary);
+    if (chosen > 0) *speaker = state->speakers[chosen];
 }
 
 int mx_voice_vector(struct mx_voice *v, const char *speaker, const float **vector)

@@ -33,10 +33,11 @@ struct mx_service_job {
 };
 
 struct mx_service service = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static const char *const english[] = {"en"}, *const both[] = {"en", "fa"}, *const people[] = {"anna", "bob"};
+static const char *const english[] = {"en"}, *const both[] = {"en", "fa"}, *const people[] = {"anna", "bob"},
+                         *const spoken[] = {"en", "fa"};
 static const struct mx_service_voice fake_voices[] = {
-    {"alpha", "Alpha", english, 1, NULL, 0, RATE, "CC0", "somebody"},
-    {"beta", "Beta", both, 2, people, 2, RATE, "", ""},
+    {"alpha", "Alpha", english, 1, NULL, NULL, 0, RATE, "CC0", "somebody"},
+    {"beta", "Beta", both, 2, people, spoken, 2, RATE, "", ""},
 };
 const double mx_service_first_limits[MX_SERVICE_FIRST_CLASSES] = {.01, .02, .04, .08, .16, .32, .64, 1, 2, 4, 8, 16};
 

@@ -4,13 +4,10 @@
  */
 #include "cli/options/voice_choice.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "base/string.h"
 #include "myxtts/error.h"
-#include "text/language.h"
-#include "text/text.h"
 
 /* Nothing was given. */
 static int base_choose(struct mx_command_choice *choice, struct mx_installed_choice *found)
@@ -46,30 +43,9 @@ int mx_command_choice_resolve(struct mx_command_choice *choice, const char *chec
     MX_TRY(voice != NULL ? named_choose(choice, voice, &found) : base_choose(choice, &found));
     choice->named = found.voice;
     choice->path = found.voice->path;
-    const struct mx_checkpoint_state *const state = found.voice->state;
-    if (found.by_speaker) choice->speaker = state->speakers[found.speaker];
-    if (found.by_speaker || state->speaker_count <= 1)
-        choice->language = mx_checkpoint_speaker_language(state, found.speaker);
+    if (found.by_speaker) choice->speaker = found.voice->state->speakers[found.speaker];
 out:
     return rc;
-}
-
-const char *mx_command_choice_speaker(const struct mx_command_choice *choice, const char *language, const char *text,
-                                      size_t length)
-{
-    enum mx_language_id wanted;
-    const struct mx_checkpoint_state *const state = choice->named != NULL ? choice->named->state : NULL;
-    if (state == NULL || choice->speaker != NULL) return NULL;
-    const int rc = language != NULL ? mx_language_parse(language, &wanted) : mx_text_detect(text, length, &wanted);
-    if (rc < 0) {
-        mx_error_clear(); /* speaking the text reports it */
-        return NULL;
-    }
-    for (size_t i = 0; i < state->speaker_count; i++) {
-        const char *const code = mx_checkpoint_speaker_language(state, i);
-        if (code != NULL && strcmp(code, mx_language_get(wanted)->code) == 0) return i > 0 ? state->speakers[i] : NULL;
-    }
-    return NULL;
 }
 
 void mx_command_choice_release(struct mx_command_choice *choice)

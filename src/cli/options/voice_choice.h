@@ -12,7 +12,6 @@
 struct mx_command_choice {
     const char *path;                       /* for mx_voice_open */
     const char *speaker;                    /* that the name means; NULL: it means none */
-    const char *language;                   /* code of that of the speaker, or of the only one; NULL: not known */
     const struct mx_installed_voice *named; /* NULL: a path was given */
     struct mx_installed list;
 };
@@ -20,10 +19,6 @@ struct mx_command_choice {
 /* `checkpoint` or `voice`, or neither: the base. MX_ERR_USAGE for both, or if nothing is given and no base is
  * installed. */
 int mx_command_choice_resolve(struct mx_command_choice *choice, const char *checkpoint, const char *voice);
-/* The speaker to take for a text where none was named: the first one whose language is that of the text (`language`, or
- * that of its script), unless the first speaker of all has it. NULL: no particular one. */
-const char *mx_command_choice_speaker(const struct mx_command_choice *choice, const char *language, const char *text,
-                                      size_t length);
 void mx_command_choice_release(struct mx_command_choice *choice); /* {0} is fine */
 
 #endif

@@ -26,6 +26,7 @@
 #include "myxtts/voice.h"
 #include "run/interrupt.h"
 #include "run/job.h"
+#include "speech/voice_internal.h"
 
 #define TEXT_MAX    ((size_t)16 << 20)
 #define PROGRESS_NS UINT64_C(2000000000) /* no progress is shown for shorter work */
@@ -69,7 +70,7 @@ static const struct mx_option options[] = {
         struct values, likeness, "likeness", "FACTOR", "1",
         "With '--speaker-wav': how far to move pitch and colour (mean spectrum) of the voice towards those of the "
         "recordings, 0 to 1. 0: use only what the network hears in them.")},
-    {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "the first speaker",
+    {MX_OPTION_STRING(struct values, speaker, "speaker", "NAME", "one who speaks the language",
                       "Use the voice of this speaker of the training data, from the recording in the run folder or the "
                       "voice file.")},
     {MX_OPTION_STRING(struct values, speed, "speed", "FACTOR", "1", "Speed factor, 0.25 to 4; 2 is twice as fast.")},
@@ -226,19 +227,26 @@ static int voice_choose(struct work *w, const struct values *v)
         MX_RAISE(MX_ERR_USAGE, "omit one of the two", "'--voice %s' names a speaker, and so does '--%s'", v->voice,
                  v->speaker != NULL ? "speaker" : "speaker-wav");
     if (w->choice.speaker != NULL) w->how.speaker = w->choice.speaker;
-    if (v->language == NULL) w->how.language = w->choice.language;
 out:
     return rc;
 }
 
-/* Without a named speaker, one of the text's language. */
-static void speaker_suit(struct work *w, const struct values *v, const char *text, size_t length)
+/* Without a named speaker, one of the text's language; the same for all lines of a file. */
+static int speaker_suit(struct work *w, const struct values *v, const char *text, size_t length)
 {
-    if (v->speaker != NULL || v->speaker_wav.count > 0 || w->how.speaker != NULL || v->ssml) return;
-    const char *const suits = mx_command_choice_speaker(&w->choice, v->language, text, length);
-    if (suits == NULL) return;
-    w->how.speaker = suits;
-    mx_info("speaker '%s', who speaks the language of the text; '--speaker' names another one", suits);
+    struct mx_speak_script_options how = MX_SPEAK_SCRIPT_OPTIONS_DEFAULT;
+    enum mx_language_id language;
+    if (v->speaker_wav.count > 0 || w->how.speaker != NULL) return 0;
+    how.vocabulary = w->voice->vocabulary;
+    if (v->language != NULL) {
+        const int rc = mx_language_parse(v->language, &language);
+        if (rc < 0) return rc;
+        how.language = (int)language;
+    }
+    mx_voice_suit(mx_checkpoint_state(w->voice->checkpoint), v->ssml ? NULL : text, length, &w->how.speaker, &how);
+    if (w->how.speaker != NULL)
+        mx_info("speaker '%s', who speaks the language of the text; '--speaker' names another one", w->how.speaker);
+    return 0;
 }
 
 static int how_read(struct work *w, const struct values *values)
@@ -487,7 +495,7 @@ static int run(const void *given, const struct mx_option_list *operands)
     MX_TRY(voice_open(&work, values));
     if (values->speaker != NULL) MX_TRY(speaker_check(work.voice, values->speaker));
     MX_TRY(text_read(values, operands, &text, &length));
-    speaker_suit(&work, values, text, length);
+    MX_TRY(speaker_suit(&work, values, text, length));
     if (values->output_dir != NULL)
         MX_TRY(lines_speak(&work, text, length, values->output_dir));
     else
@@ -516,8 +524,8 @@ const struct mx_command mx_command_synth = {
                 "ALSA). Standard output gets it as it is made; in a pipe, the header of a WAV stream "
                 "gives the length 0xFFFFFFFF, which means unknown. The voice is an installed one or your own "
                 "('--checkpoint'); within it, it comes from the recordings given by '--speaker-wav', or from the "
-                "recording of a speaker that the run folder or voice file keeps. Of an installed voice without a named "
-                "speaker, the first speaker of the text's language is taken. The real-time factor (processing time "
+                "recording of a speaker that the run folder or voice file keeps. Without a named speaker, the first "
+                "who speaks the language of the text is taken. The real-time factor (processing time "
                 "divided by duration of speech) and the time until the first sound are printed at the "
                 "end.\nWith '--output-dir' each line "
                 "becomes a file: a line 'NAME|TEXT' becomes NAME.wav (letters, digits, '_', '-' and '.'), "

@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "myxtts/error.h"
 #include "speech/speak.h"
+#include "speech/voice_internal.h"
 #include "text/vocabulary.h"
 
 #define SYMBOLS_END 0x2d00 /* no phonemes from there on */
@@ -42,7 +43,9 @@ out:
     return rc;
 }
 
-static int vocabulary_load(const char *path, struct mx_vocabulary **out)
+/* Also chooses the language as the voice would. */
+static int vocabulary_load(const char *path, const char *text, size_t length, const char *speaker,
+                           struct mx_speak_script_options *how, struct mx_vocabulary **out)
 {
     struct mx_checkpoint *checkpoint = NULL;
     int rc = 0;
@@ -52,6 +55,8 @@ static int vocabulary_load(const char *path, struct mx_vocabulary **out)
         MX_RAISE(MX_ERR_DATA, "name a run that has learned to read, or leave '--checkpoint' out",
                  "%s has no network that reads texts", path);
     MX_TRY(mx_vocabulary_read(state->vocabulary, strlen(state->vocabulary), out));
+    how->vocabulary = *out;
+    mx_voice_suit(state, how->ssml ? NULL : text, length, &speaker, how);
 out:
     mx_checkpoint_close(checkpoint);
     return rc;
@@ -127,12 +132,12 @@ int mx_synth_phonemes_show(const struct mx_synth_phonemes *o, const char *text, 
         how.language = (int)language;
     }
     if (o->lexicon != NULL) MX_TRY(mx_lexicon_open(o->lexicon, &lexicon));
-    MX_TRY(o->checkpoint != NULL ? vocabulary_load(o->checkpoint, &vocabulary)
+    how.ssml = o->how->ssml != 0;
+    MX_TRY(o->checkpoint != NULL ? vocabulary_load(o->checkpoint, text, length, o->how->speaker, &how, &vocabulary)
                                  : vocabulary_build(how.language, &vocabulary));
     if (o->checkpoint != NULL) MX_TRY(mx_vocabulary_check_lexicon(vocabulary, lexicon));
     MX_TRY(mx_vocabulary_add_lexicon(vocabulary, lexicon));
     how.vocabulary = vocabulary;
-    how.ssml = o->how->ssml != 0;
     how.speed = o->how->speed;
     how.pitch_semitones = o->how->pitch_semitones;
     how.volume = o->how->volume;
