@@ -26,6 +26,7 @@
 #define UNITS_MOST    48 /* formatters that are kept for a language; the oldest gives way */
 #define UNIT_BYTES    64
 #define GENDER_BYTES  16
+#define DIGIT_BYTES   32
 #define NAME_BYTES    64
 #define NAMES_MOST    13
 #define CALENDARS     2
@@ -48,6 +49,7 @@ struct known {
         char unit[UNIT_BYTES], gender[GENDER_BYTES]; /* "": it has none */
     } genders[UNITS_MOST];
     size_t gender_count;
+    char digits[2][10][DIGIT_BYTES]; /* words of single digits by "cardinal" and "numbering"; "": not asked yet */
     bool names_read[CALENDARS];
     char names[CALENDARS][MX_ICU_NAMES][NAMES_MOST][NAME_BYTES];
 };
@@ -130,11 +132,26 @@ static bool number_words(struct known *k, enum mx_language_id language, const ch
     return strpbrk(out, "0123456789") == NULL; /* beyond what the rules have words for */
 }
 
+/* Single digits, of which long numbers and addresses have many, are kept; NULL: this is none, or not kept. */
+static char *digit_place(struct known *k, const char *rules, const char *digits)
+{
+    if (digits[0] < '0' || digits[0] > '9' || digits[1] != 0) return NULL;
+    if (!strcmp(rules, "cardinal")) return k->digits[0][digits[0] - '0'];
+    return !strcmp(rules, "numbering") ? k->digits[1][digits[0] - '0'] : NULL;
+}
+
 bool mx_icu_number(enum mx_language_id language, const char *rules, const char *digits, char out[MX_ICU_WORDS])
 {
     pthread_mutex_lock(&lock);
     struct known *const k = known_get(language);
-    const bool found = k != NULL && number_words(k, language, rules, digits, out);
+    char *const kept = k == NULL ? NULL : digit_place(k, rules, digits);
+    bool found = kept != NULL && kept[0] != 0;
+    if (found) {
+        strcpy(out, kept);
+    } else if (k != NULL) {
+        found = number_words(k, language, rules, digits, out);
+        if (found && kept != NULL && strlen(out) < DIGIT_BYTES) strcpy(kept, out);
+    }
     pthread_mutex_unlock(&lock);
     return found;
 }
