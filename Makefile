@@ -21,7 +21,7 @@ INSTALL_VOICES ?= voices# the folder whose voices `make install` and `make packa
 PREFIX     ?= /usr/local# where `make install` installs; DESTDIR is honoured
 
 .DEFAULT_GOAL := help
-.PHONY: help oclgrind kernel-table build test test-ptx test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo homographs bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po samples voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
+.PHONY: help oclgrind kernel-table build test test-ptx test-rusticl test-browser test-isa test-onnx test-ranks test-serve test-tensorboard chaos check-all say demo homographs bench bench-cut bench-dashboard bench-data bench-ops bench-pipeline bench-ranks bench-serve bench-sound bench-speech bench-text bench-train bench-voices docs po samples voices install uninstall package package-arm64 portable soak asan tsan fuzz clang fmt fmt-check tidy coverage info clean
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
@@ -247,6 +247,11 @@ oclgrind: ## check the OpenCL kernels for GPUs with Oclgrind, for memory errors 
 	$(DEPS) build test oclgrind
 	$(call compile,--report $(BUILD))
 	@scripts/test/oclgrind.sh $(BUILD)
+
+test-rusticl: ## run every operation on Mesa's rusticl, an OpenCL implementation without double precision
+	$(DEPS) build test rusticl
+	$(call compile,--report $(BUILD))
+	@scripts/test/rusticl.sh $(BUILD)
 
 test-ptx: ## execute what NVRTC makes of the CUDA kernels, for every GPU generation that it knows (needs NVRTC; takes it from PyPI)
 	$(DEPS) build test

@@ -22,9 +22,9 @@ const size_t ${NAME}_bytes = ${bytes};\n")
   return()
 endif()
 
-# device/kernels/dialect.cl first: all others build on it; frames before pitch, which uses its reflection, and
+# device/kernels/dialect.cl first, then device/kernels/double.cl: all others build on them; frames before pitch, which uses its reflection, and
 # frames and inverse before vocoder, which uses their functions and sizes.
-set(MX_KERNEL_SOURCES dialect pointwise reduce gather depthwise augment attention product gemm align frames pitch inverse
+set(MX_KERNEL_SOURCES dialect double pointwise reduce gather depthwise augment attention product gemm align frames pitch inverse
     vocoder source)
 list(TRANSFORM MX_KERNEL_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/src/device/kernels/)
 list(TRANSFORM MX_KERNEL_SOURCES APPEND .cl)

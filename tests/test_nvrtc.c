@@ -325,7 +325,7 @@ int main(int count, char **arguments)
         return SKIPPED;
     }
     if (!ptxas[0] && !installed) ptxas_find();
-    mx_kernel_tuning_choose(&tuning, 1024);
+    mx_kernel_tuning_choose(&tuning, false, 1024);
     if (count > 2 && strcmp(arguments[1], "ptx") == 0) return ptx_print(atoi(arguments[2]));
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -72,14 +73,17 @@ static void runner_close(struct runner *runner)
     rig_close(&runner->rig);
 }
 
-static void follow(bool tiny)
+/* `single`: as on a device without double precision. */
+static void follow(bool tiny, bool single)
 {
     static struct runner here, there;
     struct rounding_seen seen = {.sharpness = SHARPNESS};
     double first = 0, last = 0;
     if (!available) skip();
     runner_open(&here, false, tiny);
+    if (single) setenv("MYXTTS_OPENCL_DOUBLE", "off", 1);
     runner_open(&there, true, tiny);
+    unsetenv("MYXTTS_OPENCL_DOUBLE");
     const double share = rounding_share(rounding_terms(&here.rig), ROUNDING_F32);
     for (int step = 0; step < STATES * STATE_STEPS; step++) {
         if (step % STATE_STEPS == 0) rounding_compare(&here.rig, &there.rig, (uint64_t)step, share, &seen);
@@ -96,19 +100,26 @@ static void follow(bool tiny)
 static void test_small_model(void **state)
 {
     (void)state;
-    follow(false);
+    follow(false, false);
+}
+
+static void test_single_precision(void **state)
+{
+    (void)state;
+    follow(false, true);
 }
 
 static void test_tiny(void **state)
 {
     (void)state;
-    follow(true);
+    follow(true, false);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_model),
+        cmocka_unit_test(test_single_precision),
         cmocka_unit_test(test_tiny),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -3,7 +3,7 @@
 #
 # The steps of `make check-all`, for scripts/test/check_all.sh, which runs them, and scripts/test/tested.sh, which describes them.
 
-check_steps=(clean-say clean-say-v3 package isa ptx fuzz onnx browser tensorboard serve ranks soak chaos clean-demo
+check_steps=(clean-say clean-say-v3 package isa ptx oclgrind rusticl fuzz onnx browser tensorboard serve ranks soak chaos clean-demo
     clean-demo-v3 clean-test clean-test-v3)
 
 # check_command STEP BUILD: what runs it in the root of the sources
@@ -20,6 +20,8 @@ check_command()
     package) echo "make package BUILD=$2" ;;
     isa) echo "make test-isa WERROR=1 BUILD=$2" ;;
     ptx) echo "make test-ptx BUILD=$2" ;;
+    oclgrind) echo "make oclgrind BUILD=$2" ;;
+    rusticl) echo "make test-rusticl BUILD=$2" ;;
     fuzz) echo "make fuzz FUZZ=120 BUILD=$2" ;;
     onnx) echo "make test-onnx BUILD=$2" ;;
     browser) echo "make test-browser BUILD=$2" ;;
@@ -44,6 +46,8 @@ check_words()
     'package en') echo "both Debian packages, tried out: \`make package\`" ;;
     'isa en') echo "every build of the processor matrix: \`make test-isa WERROR=1\`" ;;
     'ptx en') echo "what NVRTC makes of the CUDA kernels, executed for every generation: \`make test-ptx\`" ;;
+    'oclgrind en') echo "the OpenCL kernels under a checker, with and without double precision: \`make oclgrind\`" ;;
+    'rusticl en') echo "the OpenCL kernels on Mesa's rusticl, which has no double precision: \`make test-rusticl\`" ;;
     'fuzz en') echo "random bytes for every parser, two minutes each: \`make fuzz FUZZ=120\`" ;;
     'onnx en') echo "exported voices in onnxruntime, Piper and sherpa-onnx, with word errors: \`make test-onnx\`" ;;
     'browser en') echo "the pages of a run, a server and the doctor in Chromium: \`make test-browser\`" ;;
@@ -61,6 +65,8 @@ check_words()
     'package fa') echo "ساختن و آزمودن هر دو بستهٔ دبیان: \`make package\`" ;;
     'isa fa') echo "همهٔ ساخت‌ها برای پردازنده‌های گوناگون: \`make test-isa WERROR=1\`" ;;
     'ptx fa') echo "اجرای آنچه NVRTC از هسته‌های CUDA می‌سازد، برای هر نسل کارت: \`make test-ptx\`" ;;
+    'oclgrind fa') echo "هسته‌های OpenCL زیر نظر یک بررسی‌کننده، با دقت مضاعف و بی آن: \`make oclgrind\`" ;;
+    'rusticl fa') echo "هسته‌های OpenCL روی rusticl از Mesa که دقت مضاعف ندارد: \`make test-rusticl\`" ;;
     'fuzz fa') echo "بایت‌های تصادفی برای هر تجزیه‌گر، هر کدام دو دقیقه: \`make fuzz FUZZ=120\`" ;;
     'onnx fa') echo "صداهای صادرشده در onnxruntime و Piper و sherpa-onnx، با شمارش واژه‌های نادرست: \`make test-onnx\`" ;;
     'browser fa') echo "صفحه‌های اجرا، سرور و بررسی پیکره در Chromium: \`make test-browser\`" ;;

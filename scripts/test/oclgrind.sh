@@ -17,13 +17,16 @@ if [ -z "$library" ]; then
 fi
 echo "$library" >"$folder/oclgrind.icd" # the only driver that the tests see
 
-code=0
-OCL_ICD_VENDORS=$folder/oclgrind.icd OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
-    MYXTTS_CACHE=$folder MYXTTS_CLBLAST=0 MYXTTS_TEST_TINY=1 "$build/test_opencl_ops" >"$folder/log" 2>&1 || code=$?
-if [ $code -ne 0 ] || grep -qE '^skipped:|Oclgrind|data race|Invalid (read|write)' "$folder/log"; then
-    cat "$folder/log"
-    echo "oclgrind: the run failed or errors were reported (see above)" >&2
-    exit 1
-fi
-grep -E 'PASSED' "$folder/log"
+# With doubles, and as on devices without them.
+for double in on off; do
+    code=0
+    OCL_ICD_VENDORS=$folder/oclgrind.icd OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 \
+        MYXTTS_CACHE=$folder MYXTTS_CLBLAST=0 MYXTTS_OPENCL_DOUBLE=$double MYXTTS_TEST_TINY=1 "$build/test_opencl_ops" >"$folder/log" 2>&1 || code=$?
+    if [ $code -ne 0 ] || grep -qE '^skipped:|Oclgrind|data race|Invalid (read|write)' "$folder/log"; then
+        cat "$folder/log"
+        echo "oclgrind: the run failed or errors were reported (see above)" >&2
+        exit 1
+    fi
+    grep -E 'PASSED' "$folder/log"
+done
 echo "oclgrind: no errors reported"

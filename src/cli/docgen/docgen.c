@@ -16,6 +16,8 @@ const struct mx_docgen_variable mx_docgen_variables[] = {
     {"MYXTTS_CACHE", "Folder for compiled OpenCL kernels. Default: myxtts in $XDG_CACHE_HOME or ~/.cache."},
     {"MYXTTS_VOICES", "Folders, separated by colons, that are searched for installed voices before all others; "
                       "'myxtts voices' lists them."},
+    {"MYXTTS_OPENCL_DOUBLE", "off: add up in pairs of floats on all OpenCL devices, as on those without double "
+                             "precision; for tests."},
     {"MYXTTS_CLBLAST", "1: CLBlast multiplies matrices on all OpenCL devices, including those of CPU type, and must be "
                        "installed. 0: on none. Default: on GPUs, if it is installed."},
     {"MYXTTS_DASHBOARD_TOKEN", "Token for '--dashboard' if neither '--dashboard-token-file' nor '--dashboard-token' is "

@@ -85,7 +85,7 @@ int mx_cuda_device_open(void *context, struct mx_device *device)
     impl->entry = &state->entries[device->info.index];
     pthread_mutex_init(&impl->lock, NULL);
     device->impl = impl;
-    mx_kernel_tuning_choose(&impl->tuning, GROUP_MOST);
+    mx_kernel_tuning_choose(&impl->tuning, false, GROUP_MOST);
     /* Waiting threads block instead of spinning: the cores decode audio. A context that is already in use keeps its mode. */
     cu->cuDevicePrimaryCtxSetFlags_v2(impl->entry->device, CU_CTX_SCHED_BLOCKING_SYNC);
     MX_CUDA_TRY(cu, cu->cuDevicePrimaryCtxRetain(&impl->context, impl->entry->device), "%s: opening it", device->name);

@@ -2,21 +2,9 @@
  *
  * Monotonic alignment search (see struct mx_align_args): a group for each sequence, frame after frame, with the tokens
  * side by side. Tokens are taken in blocks from the last down, since each needs the total of the one before as it was.
- * The scratch is the caller's: two words of each token for its total (a double, of which only words are aligned), then
- * one bit for each token and frame.
+ * The scratch is the caller's: two words of each token for its total (an mx_double, of which only words are aligned),
+ * then one bit for each token and frame.
  */
-MX_INLINE double mx_double_load(MX_GLOBAL const mx_uint *at)
-{
-    return MX_DOUBLE_BITS((mx_long)((mx_ulong)at[1] << 32 | at[0]));
-}
-
-MX_INLINE void mx_double_store(MX_GLOBAL mx_uint *at, double value)
-{
-    const mx_ulong bits = (mx_ulong)MX_LONG_BITS(value);
-    at[0] = (mx_uint)bits;
-    at[1] = (mx_uint)(bits >> 32);
-}
-
 /* Whether every sequence that has frames has a token; one group, after mx_offsets_check of both. */
 MX_KERNEL(MX_GROUP)
 mx_align_check(MX_ARG(const int, tokens), MX_ARG(const int, frames), MX_ARG(int, status), int op, int count)
@@ -54,11 +42,14 @@ mx_align(MX_ARG(const float, mean), MX_ARG(const float, mel), MX_ARG(const int, 
     } else {
         for (int f = 0; f < frames; f++) {
             const int last = f < tokens ? f : tokens - 1, first = tokens - frames + f > 0 ? tokens - frames + f : 0;
-            const double middle = ((double)f + 0.5) * (double)tokens / (double)frames;
+            const mx_double middle =
+                mx_double_divide(mx_double_multiply(mx_double_add(mx_double_of_int(f), mx_double_of(0.5f)),
+                                                    mx_double_of_int(tokens)),
+                                 mx_double_of_int(frames));
             for (int block = last / MX_GROUP; block >= first / MX_GROUP; block--) {
                 const int t = block * MX_GROUP + MX_LANE;
                 const bool mine = t >= first && t <= last;
-                double best = 0.0;
+                mx_double best = mx_double_of(0.0f);
                 int move = 0;
                 if (mine) {
                     float sum = 0.0f;
@@ -66,16 +57,19 @@ mx_align(MX_ARG(const float, mean), MX_ARG(const float, mel), MX_ARG(const int, 
                         const float m = mean[(token + t) * n + i];
                         sum += m * (mel[(frame + f) * n + i] - 0.5f * m); /* see cpu/isa/align.c */
                     }
-                    best = f > 0 && t < f ? mx_double_load(totals + 2 * t) : 0.0;
+                    best = f > 0 && t < f ? mx_double_load(totals + 2 * t) : mx_double_of(0.0f);
                     if (t > 0) {
-                        const double other = mx_double_load(totals + 2 * (t - 1));
-                        if (t == f || other > best) {
+                        const mx_double other = mx_double_load(totals + 2 * (t - 1));
+                        if (t == f || mx_double_less(best, other)) {
                             best = other;
                             move = 1;
                         }
                     }
-                    const double off = middle - ((double)t + 0.5);
-                    best = best + (double)sum - (double)diagonal * off * off;
+                    const mx_double off =
+                        mx_double_subtract(middle, mx_double_add(mx_double_of_int(t), mx_double_of(0.5f)));
+                    best = mx_double_subtract(
+                        mx_double_add(best, mx_double_of(sum)),
+                        mx_double_multiply(mx_double_multiply(mx_double_of(diagonal), off), off));
                 }
                 moved[MX_LANE] = move;
                 MX_BARRIER();

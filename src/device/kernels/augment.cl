@@ -7,7 +7,7 @@ MX_KERNEL(MX_GROUP)
 mx_noise(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const int, offsets), MX_ARG(const float, levels),
          MX_ARG(const int, streams), MX_ARG(const int, status), mx_ulong seed)
 {
-    MX_LOCAL double all[MX_GROUP];
+    MX_LOCAL mx_double all[MX_GROUP];
     MX_USE(const float, x);
     MX_USE(float, y);
     MX_USE(const int, offsets);
@@ -19,10 +19,14 @@ mx_noise(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const int, offsets), M
     const int count = offsets[s + 1] - (int)begin;
     const float gain = levels[2 * s], ratio = levels[2 * s + 1];
     const mx_ulong stream = (mx_ulong)(mx_uint)streams[2 * s + 1] << 32 | (mx_uint)streams[2 * s];
-    double sum = 0.0;
-    MX_EACH(i, count) sum += (double)x[begin + i] * (double)x[begin + i];
+    mx_double sum = mx_double_of(0.0f);
+    MX_EACH(i, count) sum = mx_double_add(sum, mx_double_product(x[begin + i], x[begin + i]));
     sum = mx_group_sum_double(all, sum);
-    const float level = count > 0 ? (float)((double)ratio * sqrt(sum / (double)count)) : 0.0f;
+    float level = 0.0f;
+    if (count > 0) {
+        const mx_double root = mx_double_sqrt(mx_double_divide(sum, mx_double_of_int(count)));
+        level = mx_double_float(mx_double_multiply(mx_double_of(ratio), root));
+    }
     /* √3 (2 (u + ½)/2²⁴ - 1), with everything constant in two numbers */
     const float scale = level * 0x1.bb67aep0f, step = scale * 0x1p-23f, least = scale * (0x1p-24f - 1.0f);
     MX_EACH(block, (count + 3) / 4)
@@ -48,13 +52,14 @@ mx_mask(MX_ARG(float, x), MX_ARG(const int, offsets), MX_ARG(const int, spans), 
     MX_USE(const int, spans);
     MX_USE(const int, status);
     if (status[0] != 0) return;
-    const mx_long s = MX_INDEX, begin = offsets[s], rows = offsets[s + 1] - begin;
+    const mx_long s = MX_INDEX, begin = offsets[s];
+    const int rows = offsets[s + 1] - (int)begin;
     for (int k = 0; k < count; k++) {
         MX_GLOBAL const int *const span = spans + 4 * (s * count + k);
-        const mx_long first = span[0], after = first + span[1], left = span[2], right = left + span[3];
-        const mx_long row = first > 0 ? first : 0, last = after < rows ? after : rows;
-        const int column = (int)(left > 0 ? left : 0), end = (int)(right < n ? right : n);
-        for (mx_long r = row; r < last; r++)
+        const mx_long after = (mx_long)span[0] + span[1], right = (mx_long)span[2] + span[3];
+        const int row = span[0] > 0 ? span[0] : 0, last = (int)(after < rows ? after : rows);
+        const int column = span[2] > 0 ? span[2] : 0, end = (int)(right < n ? right : n);
+        for (int r = row; r < last; r++)
             for (int i = column + MX_LANE; i < end; i += MX_GROUP) x[(begin + r) * n + i] = value;
         MX_BARRIER();
     }
@@ -100,7 +105,7 @@ mx_mel_blur(MX_ARG(const float, x), MX_ARG(float, y), MX_ARG(const int, offsets)
         float sum = 0.0f, total = 0.0f;
         for (int j = -down; j <= down; j++)
             if (row + j >= begin && row + j < end) {
-                const float w = weights[j < 0 ? -j : j];
+                const float w = weights[(int)MX_ABS((float)j)]; /* Oclgrind 21.10 has no integer abs */
                 sum += w * x[at + (mx_long)j * n + i];
                 total += w;
             }

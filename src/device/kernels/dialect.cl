@@ -35,7 +35,9 @@
 #define MX_INFINITY      __int_as_float(0x7f800000)
 #define MX_DIALECT_C
 #else
+#if !defined(MX_PAIRS)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 #define MX_KERNEL(lanes) __kernel __attribute__((reqd_work_group_size(lanes, 1, 1))) void
 #define MX_GLOBAL        __global
 #define MX_LOCAL         __local
@@ -126,19 +128,6 @@ MX_INLINE float mx_group_sum(MX_LOCAL_POINTER float *all, float value)
         MX_BARRIER();
     }
     const float sum = all[0];
-    MX_BARRIER();
-    return sum;
-}
-
-MX_INLINE double mx_group_sum_double(MX_LOCAL_POINTER double *all, double value)
-{
-    all[MX_LANE] = value;
-    MX_BARRIER();
-    for (int s = MX_GROUP / 2; s > 0; s /= 2) {
-        if (MX_LANE < s) all[MX_LANE] += all[MX_LANE + s];
-        MX_BARRIER();
-    }
-    const double sum = all[0];
     MX_BARRIER();
     return sum;
 }

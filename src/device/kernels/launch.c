@@ -25,12 +25,13 @@ static int (*const plans[MX_OP_COUNT])(struct mx_launcher *, const void *) = {
 #undef PAIR
 };
 
-void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, size_t group_most)
+void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool pairs, size_t group_most)
 {
     tuning->group = 64;
     tuning->wide = 256;
     while ((size_t)tuning->wide > group_most && tuning->wide > tuning->group) tuning->wide /= 2;
-    snprintf(tuning->options, sizeof tuning->options, "-DMX_GROUP=%d -DMX_WIDE=%d", tuning->group, tuning->wide);
+    snprintf(tuning->options, sizeof tuning->options, "-DMX_GROUP=%d -DMX_WIDE=%d%s", tuning->group, tuning->wide,
+             pairs ? " -DMX_PAIRS=1" : "");
 }
 
 int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel)

@@ -99,7 +99,8 @@ struct mx_kernel_tuning {
 #define MX_STATUS_WORDS  4                 /* int32: number of the operation + 1, or 0; then what it found */
 #define MX_SCRATCH_BYTES ((size_t)4 << 20) /* for partial sums and the bounds of rows */
 
-void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, size_t group_most);
+/* `pairs`: the device has no double precision (double.cl). */
+void mx_kernel_tuning_choose(struct mx_kernel_tuning *tuning, bool pairs, size_t group_most);
 int mx_kernel_lanes(const struct mx_kernel_tuning *tuning, enum mx_kernel_id kernel);
 const char *mx_kernel_name(enum mx_kernel_id kernel); /* "mx_activation" */
 

@@ -2,7 +2,7 @@
  *
  * Pitch (see struct mx_pitch_args). A group for each frame makes the difference function straight from its definition,
  * the lags side by side, then its normalised form and the candidates, which go to the caller's `work`; then a group for
- * each utterance finds the cheapest path, in double, frame after frame.
+ * each utterance finds the cheapest path, in mx_double, frame after frame.
  */
 #define MX_KEPT       4 /* MX_PITCH_CANDIDATES */
 #define MX_PITCH_WORK (2 * MX_KEPT + 1)
@@ -103,36 +103,39 @@ mx_pitch_path(MX_ARG(const int, frame_ends), MX_ARG(float, work), MX_ARG(float, 
     MX_USE(float, pitch);
     MX_USE(const int, status);
     if (status[0] != 0 || MX_LANE != 0) return;
-    double total[MX_KEPT + 1], before[MX_KEPT];
-    for (int i = 0; i <= MX_KEPT; i++) total[i] = 0.0; /* before the first frame everything is free */
-    for (int i = 0; i < MX_KEPT; i++) before[i] = 0.0;
+    mx_double total[MX_KEPT + 1], before[MX_KEPT];
+    for (int i = 0; i <= MX_KEPT; i++) total[i] = mx_double_of(0.0f); /* before the first frame everything is free */
+    for (int i = 0; i < MX_KEPT; i++) before[i] = mx_double_of(0.0f);
     const mx_long begin = frame_ends[MX_INDEX], end = frame_ends[MX_INDEX + 1];
     for (mx_long row = begin; row < end; row++) {
         MX_GLOBAL float *const hz = work + row * MX_PITCH_WORK;
-        double next[MX_KEPT + 1], octaves[MX_KEPT];
+        mx_double next[MX_KEPT + 1], octaves[MX_KEPT];
         mx_uint links = 0;
         for (int to = 0; to <= MX_KEPT; to++) {
             int from = MX_KEPT;
-            double best = 0.0, here = 0.0;
+            mx_double best = mx_double_of(0.0f), here = best;
             if (to < MX_KEPT) {
-                octaves[to] = 0.0;
+                octaves[to] = mx_double_of(0.0f);
                 if (hz[to] == 0.0f) {
-                    next[to] = (double)MX_INFINITY;
+                    next[to] = mx_double_of(MX_INFINITY);
                     continue;
                 }
-                octaves[to] = here = log2((double)hz[to]);
+                octaves[to] = here = mx_double_log2(hz[to]);
             }
             if (row > begin) {
-                best = total[MX_KEPT] + (to == MX_KEPT ? 0.0 : (double)change);
+                best = mx_double_add(total[MX_KEPT], mx_double_of(to == MX_KEPT ? 0.0f : change));
                 for (int i = MX_KEPT - 1; i >= 0; i--) {
-                    const double step =
-                        to == MX_KEPT ? (double)change : (double)jump * MX_ABS_DOUBLE(here - before[i]);
-                    if (total[i] + step > best) continue;
-                    best = total[i] + step;
+                    const mx_double step =
+                        to == MX_KEPT ? mx_double_of(change)
+                                      : mx_double_multiply(mx_double_of(jump),
+                                                           mx_double_abs(mx_double_subtract(here, before[i])));
+                    const mx_double cost = mx_double_add(total[i], step);
+                    if (mx_double_less(best, cost)) continue;
+                    best = cost;
                     from = i;
                 }
             }
-            next[to] = best + (double)(to < MX_KEPT ? hz[MX_KEPT + to] : threshold);
+            next[to] = mx_double_add(best, mx_double_of(to < MX_KEPT ? hz[MX_KEPT + to] : threshold));
             links |= (mx_uint)from << (4 * to);
         }
         hz[2 * MX_KEPT] = MX_FLOAT_BITS((int)links);
@@ -141,7 +144,7 @@ mx_pitch_path(MX_ARG(const int, frame_ends), MX_ARG(float, work), MX_ARG(float, 
     }
     int state = MX_KEPT;
     for (int i = MX_KEPT - 1; i >= 0; i--)
-        if (total[i] <= total[state]) state = i;
+        if (!mx_double_less(total[state], total[i])) state = i;
     for (mx_long row = end - 1; row >= begin; row--) {
         pitch[row] = state < MX_KEPT ? work[row * MX_PITCH_WORK + state] : 0.0f;
         const mx_uint links = (mx_uint)MX_INT_BITS(work[row * MX_PITCH_WORK + 2 * MX_KEPT]);

@@ -125,8 +125,8 @@ mx_rotary_table(MX_ARG(float, table), mx_long count, int half_width, float base)
     MX_USE(float, table);
     const mx_long i = MX_INDEX * MX_WIDE + MX_LANE;
     if (i >= count) return;
-    const double frequency = pow((double)base, -(double)(i % half_width) / (double)half_width);
-    const double angle = (double)(i / half_width) * frequency;
-    table[2 * i] = (float)cos(angle);
-    table[2 * i + 1] = (float)sin(angle);
+    float turned[2];
+    mx_double_turn(base, (int)(i % half_width), half_width, (int)(i / half_width), turned);
+    table[2 * i] = turned[0];
+    table[2 * i + 1] = turned[1];
 }

@@ -140,15 +140,15 @@ MX_INLINE float mx_loss_slope(int kind, float d, float factor)
 }
 
 /* This lane's share of the loss of elements begin … end-1, and the gradient of these. */
-MX_INLINE double mx_loss_share(MX_GLOBAL const float *prediction, MX_GLOBAL const float *target,
+MX_INLINE mx_double mx_loss_share(MX_GLOBAL const float *prediction, MX_GLOBAL const float *target,
                                MX_GLOBAL float *gradient, mx_long begin, mx_long end, float factor, int kind)
 {
-    double sum = 0.0;
+    mx_double sum = mx_double_of(0.0f);
     for (mx_long first = begin; first < end; first += MX_GROUP) {
         const mx_long i = first + MX_LANE;
         if (i < end) {
             const float d = prediction[i] - target[i];
-            sum += (double)(kind == 1 ? d * d : MX_ABS(d));
+            sum = mx_double_add(sum, mx_double_of(kind == 1 ? d * d : MX_ABS(d)));
             if (gradient) gradient[i] = mx_loss_slope(kind, d, factor);
         }
     }
@@ -161,7 +161,7 @@ mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), M
                  MX_ARG(float, values), MX_ARG(float, gradient), MX_ARG(const int, status), int n, float scale,
                  float factor, int kind)
 {
-    MX_LOCAL double all[MX_GROUP];
+    MX_LOCAL mx_double all[MX_GROUP];
     MX_USE(const float, prediction);
     MX_USE(const float, target);
     MX_USE(const int, offsets);
@@ -170,34 +170,85 @@ mx_sequence_loss(MX_ARG(const float, prediction), MX_ARG(const float, target), M
     MX_USE(const int, status);
     if (status[0] != 0) return;
     const mx_long begin = (mx_long)offsets[MX_INDEX] * n, end = (mx_long)offsets[MX_INDEX + 1] * n;
-    const double share = mx_loss_share(prediction, target, gradient, begin, end, factor, kind);
-    const double sum = mx_group_sum_double(all, share);
-    if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
+    const mx_double share = mx_loss_share(prediction, target, gradient, begin, end, factor, kind);
+    const mx_double sum = mx_group_sum_double(all, share);
+    if (MX_LANE == 0) values[MX_INDEX] = mx_double_float(mx_double_multiply(mx_double_of(scale), sum));
 }
 
 /* ---- the norm of the gradient ---- */
-MX_KERNEL(MX_GROUP)
-mx_norm_chunks(MX_ARG(const float, gradient), MX_ARG(double, partial), mx_long count, mx_long span)
+#if defined(MX_PAIRS)
+/* Squares of floats are beyond the range of a pair. Each sum of squares is one of numbers that a power of two has
+ * brought to 1 … 2, and what a chunk hands on is its root, 2^MX_NORM_SHIFT times smaller, which no float exceeds. */
+#define MX_NORM_SHIFT 20
+
+/* The exponent of the largest of the magnitudes: 2^-exponent brings it to 1 … 2. */
+MX_INLINE int mx_norm_exponent(float most)
 {
-    MX_LOCAL double all[MX_GROUP];
-    MX_USE(const float, gradient);
-    MX_USE(double, partial);
-    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
+    const int exponent = (MX_INT_BITS(most) >> 23 & 255) - 127;
+    return exponent < -126 ? -126 : exponent > 126 ? 126 : exponent;
+}
+
+MX_INLINE float mx_norm_scale(int exponent)
+{
+    return MX_FLOAT_BITS((127 - exponent) << 23);
+}
+
+/* What the group hands on of elements begin … end-1. */
+MX_INLINE mx_double mx_norm_share(MX_GLOBAL const float *gradient, MX_LOCAL_POINTER mx_double *all, mx_long begin,
+                                  mx_long end)
+{
+    float most = 0.0f;
+    for (mx_long first = begin; first < end; first += MX_GROUP) {
+        const mx_long i = first + MX_LANE;
+        if (i < end) most = MX_MAX(most, MX_ABS(gradient[i]));
+    }
+    const int exponent = mx_norm_exponent(mx_group_max((MX_LOCAL_POINTER float *)all, most));
+    const float scale = mx_norm_scale(exponent);
+    mx_double sum = mx_double_of(0.0f);
+    for (mx_long first = begin; first < end; first += MX_GROUP) {
+        const mx_long i = first + MX_LANE;
+        if (i < end) sum = mx_double_add(sum, mx_double_product(scale * gradient[i], scale * gradient[i]));
+    }
+    sum = mx_double_sqrt(mx_group_sum_double(all, sum));
+    return MX_PAIR(ldexp(sum.x, exponent - MX_NORM_SHIFT), ldexp(sum.y, exponent - MX_NORM_SHIFT));
+}
+
+/* result: norm · |factor|, what to multiply the gradient with, whether the norm is finite, and its square. */
+MX_INLINE void mx_norm_result(MX_GLOBAL const mx_double *partial, MX_GLOBAL float *result, int chunks, float limit,
+                              float factor)
+{
+    float most = 0.0f;
+    for (int c = 0; c < chunks; c++) most = MX_MAX(most, partial[c].x);
+    const int exponent = mx_norm_exponent(most);
+    const mx_double scale = mx_double_of(mx_norm_scale(exponent));
+    mx_double sum = mx_double_of(0.0f);
+    for (int c = 0; c < chunks; c++) {
+        const mx_double share = mx_double_multiply(partial[c], scale);
+        sum = mx_double_add(sum, mx_double_multiply(share, share));
+    }
+    const mx_double root = mx_double_multiply(mx_double_sqrt(sum), mx_double_of(MX_ABS(factor)));
+    const float norm = ldexp(root.x, exponent + MX_NORM_SHIFT);
+    const bool finite = (MX_INT_BITS(norm) & 0x7f800000) != 0x7f800000;
+    result[0] = norm;
+    result[1] = !finite ? 0.0f : limit > 0.0f && norm > limit ? factor * (limit / norm) : factor;
+    result[2] = finite ? 1.0f : 0.0f;
+    result[3] = ldexp(sum.x, 2 * (exponent + MX_NORM_SHIFT));
+}
+#else
+MX_INLINE mx_double mx_norm_share(MX_GLOBAL const float *gradient, MX_LOCAL_POINTER mx_double *all, mx_long begin,
+                                  mx_long end)
+{
     double sum = 0.0;
     for (mx_long first = begin; first < end; first += MX_GROUP) {
         const mx_long i = first + MX_LANE;
         if (i < end) sum += (double)gradient[i] * (double)gradient[i];
     }
-    sum = mx_group_sum_double(all, sum);
-    if (MX_LANE == 0) partial[MX_INDEX] = sum;
+    return mx_group_sum_double(all, sum);
 }
 
-MX_KERNEL(MX_GROUP)
-mx_norm_finish(MX_ARG(const double, partial), MX_ARG(float, result), int chunks, float limit, float factor)
+MX_INLINE void mx_norm_result(MX_GLOBAL const mx_double *partial, MX_GLOBAL float *result, int chunks, float limit,
+                              float factor)
 {
-    MX_USE(const double, partial);
-    MX_USE(float, result);
-    if (MX_LANE != 0) return;
     double sum = 0.0;
     for (int c = 0; c < chunks; c++) sum += partial[c];
     /* A square of a float32 cannot overflow a double: the sum is finite exactly when every gradient is. */
@@ -208,4 +259,24 @@ mx_norm_finish(MX_ARG(const double, partial), MX_ARG(float, result), int chunks,
     result[1] = !finite ? 0.0f : (float)(most > 0.0 && norm > most ? share * (most / norm) : share);
     result[2] = finite ? 1.0f : 0.0f;
     result[3] = (float)sum;
+}
+#endif
+
+MX_KERNEL(MX_GROUP)
+mx_norm_chunks(MX_ARG(const float, gradient), MX_ARG(mx_double, partial), mx_long count, mx_long span)
+{
+    MX_LOCAL mx_double all[MX_GROUP];
+    MX_USE(const float, gradient);
+    MX_USE(mx_double, partial);
+    const mx_long begin = MX_INDEX * span, end = begin + span < count ? begin + span : count;
+    const mx_double share = mx_norm_share(gradient, all, begin, end);
+    if (MX_LANE == 0) partial[MX_INDEX] = share;
+}
+
+MX_KERNEL(MX_GROUP)
+mx_norm_finish(MX_ARG(const mx_double, partial), MX_ARG(float, result), int chunks, float limit, float factor)
+{
+    MX_USE(const mx_double, partial);
+    MX_USE(float, result);
+    if (MX_LANE == 0) mx_norm_result(partial, result, chunks, limit, factor);
 }

@@ -4,8 +4,7 @@
  * texture of pulses and noise.
  */
 
-#define MX_ROUND_FLOAT  12582912.0f        /* 1.5 · 2^23: adding it leaves no bits for a fraction */
-#define MX_ROUND_DOUBLE 6755399441055744.0 /* 1.5 · 2^52 */
+#define MX_ROUND_FLOAT 12582912.0f /* 1.5 · 2^23: adding it leaves no bits for a fraction */
 
 /* sin πr for |r| ≤ ½ */
 MX_INLINE float mx_source_sine(float r)
@@ -16,14 +15,6 @@ MX_INLINE float mx_source_sine(float r)
     p = p * square + 0x1.466bcp+1f;
     p = p * square - 0x1.4abbcep+2f;
     return r * (p * square + 0x1.921fb6p+1f);
-}
-
-/* x - the nearest whole number, of x = k · t: exact in double. */
-MX_INLINE float mx_source_rest(float k, float t, int *odd)
-{
-    const double x = (double)k * (double)t, shifted = x + MX_ROUND_DOUBLE;
-    *odd = (int)(MX_LONG_BITS(shifted) & 1);
-    return (float)(x - (shifted - MX_ROUND_DOUBLE));
 }
 
 /* See struct mx_harmonics_args. A group for each frame: the samples that follow it. */
@@ -49,23 +40,29 @@ mx_harmonics(MX_ARG(const float, f0), MX_ARG(const float, phase), MX_ARG(const f
     from = from > limit ? limit : from;
     to = to > limit ? limit : to;
     const int fading = (int)(fade / (from < to ? from : to)) + 1;
-    const double first = (double)from / (double)rate;
-    const double bend = ((double)to - (double)from) / (2.0 * (double)hop * (double)rate);
+    const mx_double first = mx_double_divide(mx_double_of(from), mx_double_of(rate));
+    const mx_double bend =
+        mx_double_divide(mx_double_subtract(mx_double_of(to), mx_double_of(from)),
+                         mx_double_multiply(mx_double_of_int(2 * hop), mx_double_of(rate)));
     MX_EACH(j, n)
     {
-        const double p = (double)phase[row] + (double)j * (first + (double)j * bend);
-        const float t = (float)(p - ((p + MX_ROUND_DOUBLE) - MX_ROUND_DOUBLE)), between = (float)j / (float)hop;
+        const mx_double at = mx_double_of_int(j);
+        const mx_double p = mx_double_add(
+            mx_double_of(phase[row]),
+            mx_double_multiply(at, mx_double_add(first, mx_double_multiply(at, bend))));
+        int odd;
+        const float t = mx_double_rest(p, &odd), between = (float)j / (float)hop;
         const float h = from + between * (to - from), g = gate[row] + between * (gate[next] - gate[row]);
         const float most = (limit - fade) / h, near = (most + MX_ROUND_FLOAT) - MX_ROUND_FLOAT;
         const float full = near > most ? near - 1.0f : near, factor = 2.0f * full + 1.0f;
-        int odd;
-        const float top = mx_source_sine(mx_source_rest(factor, t, &odd));
+        /* The products k · t are exact. */
+        const float top = mx_source_sine(mx_double_rest(mx_double_product(factor, t), &odd));
         float sum = factor;
         if (MX_ABS(t) >= 1e-30f) sum = (odd ? -top : top) / mx_source_sine(t);
         sum = 0.5f * sum - 0.5f;
         for (int i = 1; i <= fading; i++) {
             const float k = full + (float)i, weight = (limit - k * h) / fade;
-            const float cosine = mx_source_sine(0.5f - 2.0f * MX_ABS(mx_source_rest(k, t, &odd)));
+            const float cosine = mx_source_sine(0.5f - 2.0f * MX_ABS(mx_double_rest(mx_double_product(k, t), &odd)));
             sum += (weight > 1.0f ? 1.0f : weight < 0.0f ? 0.0f : weight) * cosine;
         }
         y[samples[s] + low + j] = g * level * sum;

@@ -107,17 +107,17 @@ MX_KERNEL(MX_GROUP)
 mx_pitch_values(MX_ARG(const float, losses), MX_ARG(const int, offsets), MX_ARG(float, values),
                 MX_ARG(const int, status), float scale)
 {
-    MX_LOCAL double all[MX_GROUP];
+    MX_LOCAL mx_double all[MX_GROUP];
     MX_USE(const float, losses);
     MX_USE(const int, offsets);
     MX_USE(float, values);
     MX_USE(const int, status);
     if (status[0] != 0) return;
     const mx_long begin = offsets[MX_INDEX];
-    double sum = 0.0;
-    MX_EACH(r, offsets[MX_INDEX + 1] - (int)begin) sum += (double)losses[begin + r];
+    mx_double sum = mx_double_of(0.0f);
+    MX_EACH(r, offsets[MX_INDEX + 1] - (int)begin) sum = mx_double_add(sum, mx_double_of(losses[begin + r]));
     sum = mx_group_sum_double(all, sum);
-    if (MX_LANE == 0) values[MX_INDEX] = (float)((double)scale * sum);
+    if (MX_LANE == 0) values[MX_INDEX] = mx_double_float(mx_double_multiply(mx_double_of(scale), sum));
 }
 
 /* ---- log_magnitude ---- */

@@ -12,6 +12,7 @@
 #include "device/opencl/opencl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- contexts ---- */
@@ -54,17 +55,20 @@ static void context_release(struct mx_opencl_device *impl)
 
 /* ---- open and close ---- */
 
+/* Whether the device lacks double precision, or is said to: MYXTTS_OPENCL_DOUBLE=off (to test the kernels without). */
+static bool double_missing(const struct mx_opencl_device *impl)
+{
+    char extensions[8192] = "";
+    const char *const forced = getenv("MYXTTS_OPENCL_DOUBLE");
+    impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    return !strstr(extensions, "cl_khr_fp64") || (forced && strcmp(forced, "off") == 0);
+}
+
 /* What kernels are built for. */
 static int tuning_read(const struct mx_device *device, struct mx_opencl_device *impl)
 {
-    char extensions[8192] = "";
     cl_ulong most = 0, local = 0;
     size_t group = 0;
-    impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
-    if (!strstr(extensions, "cl_khr_fp64")) {
-        return MX_FAIL(MX_ERR_UNSUPPORTED, "choose another device",
-                       "%s has no double precision (cl_khr_fp64), in which the losses are summed", device->name);
-    }
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most, NULL);
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL);
     impl->cl->clGetDeviceInfo(impl->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
@@ -75,7 +79,7 @@ static int tuning_read(const struct mx_device *device, struct mx_opencl_device *
                        device->name, group, (unsigned long long)local, MX_KERNEL_LANES_MOST, MX_KERNEL_LOCAL_BYTES);
     }
     impl->most_bytes = most;
-    mx_kernel_tuning_choose(&impl->tuning, group);
+    mx_kernel_tuning_choose(&impl->tuning, double_missing(impl), group);
     return 0;
 }
 
