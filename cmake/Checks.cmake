@@ -215,10 +215,10 @@ function(mx_add_tests)
     list(POP_BACK other_isas)
     mx_programs(tests test names PkgConfig::CMOCKA)
     if(MX_SANITIZE STREQUAL "thread")
-      # Cases and what they should give are made by one thread in memory of its own; tests/ops/run.c, which hands on
-      # copies, is watched.
-      file(GLOB alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c)
-      list(FILTER alone EXCLUDE REGEX "/run\\.c$")
+      # Cases and what they should give are made by one thread in memory of its own; device/cases/op_run.c, which
+      # hands on copies, is watched.
+      file(GLOB alone CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c ${CMAKE_SOURCE_DIR}/src/device/cases/*.c)
+      list(FILTER alone EXCLUDE REGEX "/op_run\\.c$")
       set_source_files_properties(${alone} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
     endif()
     mx_add_double()

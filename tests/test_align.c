@@ -172,7 +172,7 @@ static void equals_brute_force(void **state)
                 const double best = cheapest(&shape, 0, 0);
                 const double found = cost_of(&shape, durations + s * tokens);
                 /* Both costs are exact; the search took for cheaper what rounding made so, of either of the two. */
-                if (fabs(found - best) > 2 * op_rounding(16, 2, frames) * best)
+                if (fabs(found - best) > 2 * mx_op_rounding(16, 2, frames) * best)
                     fail_msg("%d tokens, %d frames: found %g, there is %g", tokens, frames, found, best);
             }
         }

@@ -32,20 +32,20 @@ static struct bits operation_bits(struct mx_device *device, enum mx_op op)
 {
     struct bits bits = {0};
     for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-        struct op_case c;
-        struct op_result result;
-        op_case_make(&c, op, 7000 + seed, (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE});
+        struct mx_op_case c;
+        struct mx_op_result result;
+        op_case_make(&c, op, 7000 + seed, (struct mx_op_plan){.size = seed < USUAL_CASES ? MX_OP_USUAL : MX_OP_LARGE});
         op_case_must_run(&c, device, &result);
         for (int i = 0; i < c.storage_count; i++) {
-            const struct op_storage *const s = &c.storages[i];
-            const size_t bytes = (size_t)s->count * (s->type == OP_BF16 ? 2 : 4);
+            const struct mx_op_storage *const s = &c.storages[i];
+            const size_t bytes = (size_t)s->count * (s->type == MX_OP_BF16 ? 2 : 4);
             if (!s->scratch) bits.before = XXH64(s->data, bytes, bits.before);
         }
         for (int i = 0; i < result.count; i++)
             if (!c.storages[result.outputs[i].storage].scratch)
                 bits.after = XXH64(result.outputs[i].bits, result.outputs[i].bytes, bits.after);
-        op_result_release(&result);
-        op_case_release(&c);
+        mx_op_result_release(&result);
+        mx_op_case_release(&c);
     }
     return bits;
 }

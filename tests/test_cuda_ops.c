@@ -5,7 +5,7 @@
  * plans and the kernels are the real ones. The kernels are compiled as C; with CUDA_DOUBLE_PTX=1 by the real NVRTC, and its
  * PTX is executed (test_cuda_ops@ptx).
  *
- * Bounds are those of test_opencl_ops.c. The double refuses any address that is not the device's, and op_case_run any
+ * Bounds are those of test_opencl_ops.c. The double refuses any address that is not the device's, and mx_op_case_run any
  * write outside the outputs. A pattern as the only argument chooses tests.
  */
 #include <math.h>
@@ -33,20 +33,20 @@ static void compare(struct cuda_beside_cpu *pair, enum mx_op op)
     const char *const given = getenv("MYXTTS_TEST_CASES");
     const bool slow = pair->control->get("ptx") != 0 && !given;
     const uint64_t usual = given ? strtoull(given, NULL, 10) : slow ? SLOW_CASES : USUAL_CASES;
-    const uint64_t large = usual + (slow ? 0 : LARGE_CASES), count = large + (!slow && op_can_be_wide(op) ? 1 : 0);
+    const uint64_t large = usual + (slow ? 0 : LARGE_CASES), count = large + (!slow && mx_op_can_be_wide(op) ? 1 : 0);
     for (uint64_t seed = 0; seed < count; seed++) {
-        const enum op_size size = seed < usual ? OP_USUAL : seed < large ? OP_LARGE : OP_WIDE;
-        struct op_case c;
-        struct op_result cpu, cuda;
-        op_case_make(&c, op, seed, (struct op_plan){.size = size});
+        const enum mx_op_size size = seed < usual ? MX_OP_USUAL : seed < large ? MX_OP_LARGE : MX_OP_WIDE;
+        struct mx_op_case c;
+        struct mx_op_result cpu, cuda;
+        op_case_make(&c, op, seed, (struct mx_op_plan){.size = size});
         op_case_must_run(&c, pair->cpu.device, &cpu);
         op_case_must_run(&c, pair->cuda.devices[0], &cuda);
         const char *far = reference_far(&c, &cuda, 1);
-        if (!far) far = op_result_far(&c, &cpu, &cuda);
+        if (!far) far = mx_op_result_far(&c, &cpu, &cuda);
         if (far) fail_msg("%s", far);
-        op_result_release(&cpu);
-        op_result_release(&cuda);
-        op_case_release(&c);
+        mx_op_result_release(&cpu);
+        mx_op_result_release(&cuda);
+        mx_op_case_release(&c);
     }
     assert_string_equal(pair->control->faults(), "");
 }
@@ -64,18 +64,18 @@ static void order_does_not_matter(void **state)
     const long usual = pair->control->get(order);
     for (int op = 0; op < MX_OP_COUNT; op++) {
         for (uint64_t seed = 70; seed < (ptx ? 71 : 74); seed++) {
-            struct op_case c;
-            struct op_result forwards, backwards;
-            op_case_make(&c, (enum mx_op)op, seed, (struct op_plan){.size = OP_USUAL});
+            struct mx_op_case c;
+            struct mx_op_result forwards, backwards;
+            op_case_make(&c, (enum mx_op)op, seed, (struct mx_op_plan){.size = MX_OP_USUAL});
             op_case_must_run(&c, pair->cuda.devices[0], &forwards);
             pair->control->set(order, usual + 1);
             op_case_must_run(&c, pair->cuda.devices[0], &backwards);
             pair->control->set(order, usual);
-            const char *differs = op_result_differs(&c, &forwards, &backwards);
+            const char *differs = mx_op_result_differs(&c, &forwards, &backwards);
             if (differs) fail_msg("%s", differs);
-            op_result_release(&forwards);
-            op_result_release(&backwards);
-            op_case_release(&c);
+            mx_op_result_release(&forwards);
+            mx_op_result_release(&backwards);
+            mx_op_case_release(&c);
         }
     }
 }

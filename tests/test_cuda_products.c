@@ -36,21 +36,21 @@ static void bf16(void **state)
     int ops = 0;
     if (!knows_bf16(pair)) skip();
     for (int op = 0; op < MX_OP_COUNT; op++) {
-        if (!op_knows_bf16((enum mx_op)op)) continue;
+        if (!mx_op_knows_bf16((enum mx_op)op)) continue;
         ops++;
         for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-            struct op_case c;
-            struct op_result first, second;
+            struct mx_op_case c;
+            struct mx_op_result first, second;
             op_case_make(&c, (enum mx_op)op, seed,
-                         (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE, .bf16 = true});
+                         (struct mx_op_plan){.size = seed < USUAL_CASES ? MX_OP_USUAL : MX_OP_LARGE, .bf16 = true});
             op_case_must_run(&c, pair->cuda.devices[0], &first);
             op_case_must_run(&c, pair->cuda.devices[0], &second);
             const char *wrong = reference_far(&c, &first, 1);
-            if (!wrong) wrong = op_result_differs(&c, &first, &second);
+            if (!wrong) wrong = mx_op_result_differs(&c, &first, &second);
             if (wrong) fail_msg("seed %llu: %s", (unsigned long long)seed, wrong);
-            op_result_release(&first);
-            op_result_release(&second);
-            op_case_release(&c);
+            mx_op_result_release(&first);
+            mx_op_result_release(&second);
+            mx_op_case_release(&c);
         }
     }
     assert_true(ops > 0);

@@ -89,8 +89,8 @@ struct frame {
 static void frame_exact(const float *x, int64_t n, int64_t frame, const double *weights, struct frame *out)
 {
     static double complex spectrum[BINS];
-    const double transform = op_rounding(0, 3, (int64_t)log2(N)), sums = op_rounding(16, 1, BINS);
-    const double logarithm = op_rounding(7, 0, 1);
+    const double transform = mx_op_rounding(0, 3, (int64_t)log2(N)), sums = mx_op_rounding(16, 1, BINS);
+    const double logarithm = mx_op_rounding(7, 0, 1);
     double power = 0;
     dft(x, n, frame, spectrum);
     for (int k = 0; k < BINS; k++)

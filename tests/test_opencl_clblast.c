@@ -64,20 +64,21 @@ static void operations(void **state)
     if (!pair->opencl.devices[0]) skip();
     for (size_t i = 0; i < PRODUCT_OPS; i++) {
         for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-            struct op_case c;
-            struct op_result cpu, first, second;
-            op_case_make(&c, product_ops[i], seed, (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE});
+            struct mx_op_case c;
+            struct mx_op_result cpu, first, second;
+            op_case_make(&c, product_ops[i], seed,
+                         (struct mx_op_plan){.size = seed < USUAL_CASES ? MX_OP_USUAL : MX_OP_LARGE});
             op_case_must_run(&c, pair->cpu.device, &cpu);
             op_case_must_run(&c, pair->opencl.devices[0], &first);
             op_case_must_run(&c, pair->opencl.devices[0], &second);
             const char *wrong = reference_far(&c, &first, 1);
-            if (!wrong) wrong = op_result_far(&c, &cpu, &first);
-            if (!wrong) wrong = op_result_differs(&c, &first, &second);
+            if (!wrong) wrong = mx_op_result_far(&c, &cpu, &first);
+            if (!wrong) wrong = mx_op_result_differs(&c, &first, &second);
             if (wrong) fail_msg("seed %llu: %s", (unsigned long long)seed, wrong);
-            op_result_release(&cpu);
-            op_result_release(&first);
-            op_result_release(&second);
-            op_case_release(&c);
+            mx_op_result_release(&cpu);
+            mx_op_result_release(&first);
+            mx_op_result_release(&second);
+            mx_op_case_release(&c);
         }
     }
 }

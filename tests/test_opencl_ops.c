@@ -5,8 +5,8 @@
  * it. A pattern as the only argument chooses tests; MYXTTS_TEST_TINY takes a few tiny cases instead, for checkers that
  * are slow (make oclgrind).
  *
- * The bound is that of the CPU backend's own test: op_bound(case) · max(1, largest |exact| of the output); the two
- * backends may differ by twice that. op_case_run itself refuses any write outside the outputs. Skipped where OpenCL has
+ * The bound is that of the CPU backend's own test: mx_op_bound(case) · max(1, largest |exact| of the output); the two
+ * backends may differ by twice that. mx_op_case_run itself refuses any write outside the outputs. Skipped where OpenCL has
  * no device.
  */
 #include <setjmp.h>
@@ -73,14 +73,14 @@ static int teardown(void **state)
     return 0;
 }
 
-static void check_on(const struct op_case *c, struct mx_device *device, const struct op_result *cpu)
+static void check_on(const struct mx_op_case *c, struct mx_device *device, const struct mx_op_result *cpu)
 {
-    struct op_result result;
-    if (op_case_run(c, device, &result) < 0)
+    struct mx_op_result result;
+    if (mx_op_case_run(c, device, &result) < 0)
         fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
     const char *far = reference_far(c, &result, 1);
-    if (!far) far = op_result_far(c, cpu, &result);
-    op_result_release(&result);
+    if (!far) far = mx_op_result_far(c, cpu, &result);
+    mx_op_result_release(&result);
     if (far) fail_msg("%s", far);
 }
 
@@ -88,20 +88,20 @@ static void compare(struct pair *pair, enum mx_op op)
 {
     if (!pair->own.devices[0]) skip();
     const bool tiny = getenv("MYXTTS_TEST_TINY") != NULL;
-    const uint64_t count = tiny ? TINY_CASES : USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0);
+    const uint64_t count = tiny ? TINY_CASES : USUAL_CASES + LARGE_CASES + (mx_op_can_be_wide(op) ? 1 : 0);
     for (uint64_t seed = 0; seed < count; seed++) {
-        const enum op_size size = tiny                               ? OP_TINY
-                                  : seed < USUAL_CASES               ? OP_USUAL
-                                  : seed < USUAL_CASES + LARGE_CASES ? OP_LARGE
-                                                                     : OP_WIDE;
-        struct op_case c;
-        struct op_result cpu;
-        op_case_make(&c, op, seed, (struct op_plan){.size = size});
-        assert_int_equal(op_case_run(&c, pair->cpu.device, &cpu), 0);
+        const enum mx_op_size size = tiny                               ? MX_OP_TINY
+                                     : seed < USUAL_CASES               ? MX_OP_USUAL
+                                     : seed < USUAL_CASES + LARGE_CASES ? MX_OP_LARGE
+                                                                        : MX_OP_WIDE;
+        struct mx_op_case c;
+        struct mx_op_result cpu;
+        op_case_make(&c, op, seed, (struct mx_op_plan){.size = size});
+        assert_int_equal(mx_op_case_run(&c, pair->cpu.device, &cpu), 0);
         check_on(&c, pair->own.devices[0], &cpu);
         if (uses_double(op)) check_on(&c, pair->single.devices[0], &cpu);
-        op_result_release(&cpu);
-        op_case_release(&c);
+        mx_op_result_release(&cpu);
+        mx_op_case_release(&c);
     }
 }
 
@@ -114,16 +114,16 @@ static void runs_repeat(void **state)
     struct pair *pair = *state;
     if (!pair->own.devices[0] || getenv("MYXTTS_TEST_TINY")) skip();
     for (int op = 0; op < MX_OP_COUNT; op++) {
-        struct op_case c;
-        struct op_result first, second;
-        op_case_make(&c, (enum mx_op)op, 77, (struct op_plan){.size = OP_USUAL});
-        assert_int_equal(op_case_run(&c, pair->own.devices[0], &first), 0);
-        assert_int_equal(op_case_run(&c, pair->own.devices[0], &second), 0);
-        const char *differs = op_result_differs(&c, &first, &second);
+        struct mx_op_case c;
+        struct mx_op_result first, second;
+        op_case_make(&c, (enum mx_op)op, 77, (struct mx_op_plan){.size = MX_OP_USUAL});
+        assert_int_equal(mx_op_case_run(&c, pair->own.devices[0], &first), 0);
+        assert_int_equal(mx_op_case_run(&c, pair->own.devices[0], &second), 0);
+        const char *differs = mx_op_result_differs(&c, &first, &second);
         if (differs) fail_msg("%s", differs);
-        op_result_release(&first);
-        op_result_release(&second);
-        op_case_release(&c);
+        mx_op_result_release(&first);
+        mx_op_result_release(&second);
+        mx_op_case_release(&c);
     }
 }
 

@@ -60,8 +60,8 @@ static void refused(struct fixture *fixture, enum mx_op op, const void *args, co
 }
 
 /* The placed arguments with one slice replaced. */
-static void refuse_slice(struct fixture *fixture, const struct op_case *c, const struct op_placed *placed,
-                         const struct op_tensor *tensor, struct mx_slice slice, const char *what)
+static void refuse_slice(struct fixture *fixture, const struct mx_op_case *c, const struct mx_op_placed *placed,
+                         const struct mx_op_tensor *tensor, struct mx_slice slice, const char *what)
 {
     alignas(16) unsigned char args[MX_OP_ARGS_MAX];
     char text[96];
@@ -71,11 +71,11 @@ static void refuse_slice(struct fixture *fixture, const struct op_case *c, const
     refused(fixture, c->op, args, text);
 }
 
-static void refuse_slices(struct fixture *fixture, const struct op_case *c, const struct op_placed *placed)
+static void refuse_slices(struct fixture *fixture, const struct mx_op_case *c, const struct mx_op_placed *placed)
 {
     for (int i = 0; i < c->tensor_count; i++) {
-        const struct op_tensor *tensor = &c->tensors[i];
-        const size_t size = c->storages[tensor->storage].type == OP_BF16 ? 2 : 4, need = (size_t)tensor->need * size;
+        const struct mx_op_tensor *tensor = &c->tensors[i];
+        const size_t size = c->storages[tensor->storage].type == MX_OP_BF16 ? 2 : 4, need = (size_t)tensor->need * size;
         struct mx_slice good;
         memcpy(&good, placed->args + tensor->slice_at, sizeof good);
         const size_t end = mx_buffer_bytes(good.buffer);
@@ -90,12 +90,12 @@ static void refuse_slices(struct fixture *fixture, const struct op_case *c, cons
     }
 }
 
-static void refuse_sizes(struct fixture *fixture, const struct op_case *c, const struct op_placed *placed)
+static void refuse_sizes(struct fixture *fixture, const struct mx_op_case *c, const struct mx_op_placed *placed)
 {
     static const int64_t absurd[] = {-1, INT64_MIN, INT64_MAX, (int64_t)1 << 62, (int64_t)1 << 41};
     static const int32_t absurd32[] = {-1, INT32_MIN, INT32_MAX, INT32_MAX - 1, 1 << 30};
     for (int d = 0; d < c->dim_count; d++) {
-        const struct op_dim *dim = &c->dims[d];
+        const struct mx_op_dim *dim = &c->dims[d];
         for (int i = 0; i < 5; i++) {
             alignas(16) unsigned char args[MX_OP_ARGS_MAX];
             char text[96];
@@ -114,15 +114,15 @@ static void refuse_sizes(struct fixture *fixture, const struct op_case *c, const
 static void refuse(struct fixture *fixture, enum mx_op op)
 {
     for (uint64_t seed = 0; seed < CASES; seed++) {
-        struct op_case c;
-        struct op_placed placed;
-        op_case_make(&c, op, seed, (struct op_plan){.size = OP_USUAL});
-        assert_int_equal(op_case_place(&c, fixture->stream, &placed), 0);
+        struct mx_op_case c;
+        struct mx_op_placed placed;
+        op_case_make(&c, op, seed, (struct mx_op_plan){.size = MX_OP_USUAL});
+        assert_int_equal(mx_op_case_place(&c, fixture->stream, &placed), 0);
         assert_int_equal(mx_op_check(fixture->cpu.device, op, placed.args), 0);
         refuse_slices(fixture, &c, &placed);
         refuse_sizes(fixture, &c, &placed);
-        op_placed_release(&placed);
-        op_case_release(&c);
+        mx_op_placed_release(&placed);
+        mx_op_case_release(&c);
     }
 }
 
@@ -134,14 +134,14 @@ OP_TESTS_DEFINE
 /* Submits a tiny case of `op` after `spoil` changed its arguments. */
 static void refuse_spoiled(struct fixture *fixture, enum mx_op op, void (*spoil)(void *args), const char *what)
 {
-    struct op_case c;
-    struct op_placed placed;
-    op_case_make(&c, op, 3, (struct op_plan){.size = OP_TINY, .plain = true});
-    assert_int_equal(op_case_place(&c, fixture->stream, &placed), 0);
+    struct mx_op_case c;
+    struct mx_op_placed placed;
+    op_case_make(&c, op, 3, (struct mx_op_plan){.size = MX_OP_TINY, .plain = true});
+    assert_int_equal(mx_op_case_place(&c, fixture->stream, &placed), 0);
     spoil(placed.args);
     refused(fixture, op, placed.args, what);
-    op_placed_release(&placed);
-    op_case_release(&c);
+    mx_op_placed_release(&placed);
+    mx_op_case_release(&c);
 }
 
 #define SPOIL(name, op, change)                                                                                        \
@@ -285,10 +285,10 @@ static void refuse_ranges(void **state)
 /* ---- wrong data ---- */
 
 /* The case must fail on its stream, with words of the message, and leave the device usable. */
-static void fails(struct fixture *fixture, const struct op_case *c, const char *const words[2])
+static void fails(struct fixture *fixture, const struct mx_op_case *c, const char *const words[2])
 {
-    struct op_result result;
-    assert_true(op_case_run(c, fixture->cpu.device, &result) < 0);
+    struct mx_op_result result;
+    assert_true(mx_op_case_run(c, fixture->cpu.device, &result) < 0);
     assert_int_not_equal(mx_error_last()->code, MX_ERR_INTERNAL);
     for (int i = 0; i < 2; i++)
         if (!strstr(mx_error_last()->message, words[i]))
@@ -301,18 +301,18 @@ static void bad_ids(void **state)
     static const int32_t offsets[] = {0, -1, 1 << 30, INT32_MIN}; /* 0: the vocabulary itself */
     for (int o = 0; o < 4; o++) {
         for (int grad = 0; grad < 2; grad++) {
-            struct op_case c;
+            struct mx_op_case c;
             op_case_make(&c, grad ? MX_OP_embedding_grad : MX_OP_embedding, 4,
-                         (struct op_plan){.size = OP_LARGE, .plain = true});
+                         (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
             const int64_t vocabulary = grad ? ((struct mx_embedding_grad_args *)(void *)c.args)->vocabulary
                                             : ((struct mx_embedding_args *)(void *)c.args)->vocabulary;
             const int32_t bad = offsets[o] ? offsets[o] : (int32_t)vocabulary;
             char number[16];
             snprintf(number, sizeof number, "%d", bad);
             const char *const words[] = {"embedding", number};
-            ((int32_t *)op_case_data(&c, "ids"))[123] = bad;
+            ((int32_t *)mx_op_case_data(&c, "ids"))[123] = bad;
             fails(*state, &c, words);
-            op_case_release(&c);
+            mx_op_case_release(&c);
         }
     }
 }
@@ -320,11 +320,11 @@ static void bad_ids(void **state)
 static void bad_durations(void **state)
 {
     static const char *const words[] = {"durations_scan", "-3"};
-    struct op_case c;
-    op_case_make(&c, MX_OP_durations_scan, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
-    ((int32_t *)op_case_data(&c, "durations"))[1234] = -3;
+    struct mx_op_case c;
+    op_case_make(&c, MX_OP_durations_scan, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
+    ((int32_t *)mx_op_case_data(&c, "durations"))[1234] = -3;
     fails(*state, &c, words);
-    op_case_release(&c);
+    mx_op_case_release(&c);
 }
 
 /* One offset or one entry of a table changed by one: frames that do not fit the samples, samples or rows left out, bins
@@ -346,57 +346,57 @@ static void bad_audio(void **state)
                  {MX_OP_mel_blur, "offsets", rows}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int last = 0; last < 2; last++) {
-            struct op_case c;
-            op_case_make(&c, cases[i].op, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
-            ((int32_t *)op_case_data(&c, cases[i].tensor))[last ? c.sequences : 0] += 1 << 20;
+            struct mx_op_case c;
+            op_case_make(&c, cases[i].op, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
+            ((int32_t *)mx_op_case_data(&c, cases[i].tensor))[last ? c.sequences : 0] += 1 << 20;
             fails(*state, &c, cases[i].words);
-            op_case_release(&c);
+            mx_op_case_release(&c);
         }
     for (int entry = 0; entry < 4; entry++) { /* the way back */
-        struct op_case c;
-        op_case_make(&c, MX_OP_mel_inverse, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        struct mx_op_case c;
+        op_case_make(&c, MX_OP_mel_inverse, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
         const struct mx_mel_inverse_args *a = (const void *)c.args;
-        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
+        int32_t *first = (int32_t *)mx_op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
         int32_t *const places[] = {&first[0], &first[0], &ends[0], &ends[a->bands]};
         const int32_t values[] = {-1, a->fft_size, -1, a->weights + 1};
         *places[entry] = values[entry];
         fails(*state, &c, table);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
     for (int entry = 0; entry < 4; entry++) {
-        struct op_case c;
-        op_case_make(&c, MX_OP_mel_base, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        struct mx_op_case c;
+        op_case_make(&c, MX_OP_mel_base, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
         const struct mx_mel_base_args *a = (const void *)c.args;
-        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size;
-        int32_t *low = op_case_data(&c, "places"), *high = low + a->fft_size / 2 + 1;
+        int32_t *first = (int32_t *)mx_op_case_data(&c, "tables") + 3 * a->fft_size;
+        int32_t *low = mx_op_case_data(&c, "places"), *high = low + a->fft_size / 2 + 1;
         int32_t *const places[] = {&first[0], &low[0], &low[3], &high[a->fft_size / 2]};
         const int32_t values[] = {a->fft_size, -1, a->bands, a->bands};
         *places[entry] = values[entry];
         fails(*state, &c, table);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
     for (int entry = 0; entry < 6; entry++) {
-        struct op_case c;
-        op_case_make(&c, MX_OP_mel_project, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        struct mx_op_case c;
+        op_case_make(&c, MX_OP_mel_project, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
         const struct mx_mel_project_args *a = (const void *)c.args;
-        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
-        int32_t *low = op_case_data(&c, "places"), *high = low + a->fft_size / 2 + 1;
+        int32_t *first = (int32_t *)mx_op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
+        int32_t *low = mx_op_case_data(&c, "places"), *high = low + a->fft_size / 2 + 1;
         int32_t *const places[] = {&first[0], &ends[a->bands], &low[0], &low[3], &high[1], &high[a->fft_size / 2]};
         const int32_t values[] = {-1, a->weights + 1, -1, a->bands, -1, a->bands};
         *places[entry] = values[entry];
         fails(*state, &c, table);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
     for (int entry = 0; entry < 4; entry++) {
-        struct op_case c;
-        op_case_make(&c, MX_OP_mel, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        struct mx_op_case c;
+        op_case_make(&c, MX_OP_mel, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
         const struct mx_mel_args *a = (const void *)c.args;
-        int32_t *first = (int32_t *)op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
+        int32_t *first = (int32_t *)mx_op_case_data(&c, "tables") + 3 * a->fft_size, *ends = first + a->bands;
         int32_t *const places[] = {&first[1], &first[1], &ends[0], &ends[a->bands]};
         const int32_t values[] = {-1, a->fft_size, -1, a->weights + 1};
         *places[entry] = values[entry];
         fails(*state, &c, table);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
 }
 
@@ -406,11 +406,11 @@ static void bad_segments(void **state)
     static const char *const segment[] = {"log_magnitude: segment 0 is not within an utterance", ""};
     static const char *const rows[] = {"log_magnitude: the sequences do not cover the rows", ""};
     for (int entry = 0; entry < 8; entry++) {
-        struct op_case c;
-        op_case_make(&c, MX_OP_log_magnitude, 4, (struct op_plan){.size = OP_LARGE, .plain = true});
+        struct mx_op_case c;
+        op_case_make(&c, MX_OP_log_magnitude, 4, (struct mx_op_plan){.size = MX_OP_LARGE, .plain = true});
         const struct mx_log_magnitude_args *a = (const void *)c.args;
-        int32_t *places = op_case_data(&c, "places"), *out = op_case_data(&c, "offsets");
-        int32_t *samples = op_case_data(&c, "sample_offsets");
+        int32_t *places = mx_op_case_data(&c, "places"), *out = mx_op_case_data(&c, "offsets");
+        int32_t *samples = mx_op_case_data(&c, "sample_offsets");
         const int32_t n = samples[places[0] + 1] - samples[places[0]], frames = n > 0 ? 1 + n / a->hop : 0;
         int32_t *const at[] = {&places[0], &places[0],         &places[1],  &places[1],
                                &out[0],    &out[a->out.count], &samples[0], &samples[a->samples.count]};
@@ -418,7 +418,7 @@ static void bad_segments(void **state)
                                   1,  a->out.rows + 1,  1,  a->samples.rows + 1};
         *at[entry] = values[entry];
         fails(*state, &c, entry < 4 ? segment : rows);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
 }
 

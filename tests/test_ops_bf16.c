@@ -75,9 +75,9 @@ static struct layouts *layouts_of(const struct subject *subject)
     return &layouts[way];
 }
 
-static struct op_plan plan_of(uint64_t seed, int usual)
+static struct mx_op_plan plan_of(uint64_t seed, int usual)
 {
-    return (struct op_plan){.size = seed < (uint64_t)usual ? OP_USUAL : OP_LARGE, .bf16 = true};
+    return (struct mx_op_plan){.size = seed < (uint64_t)usual ? MX_OP_USUAL : MX_OP_LARGE, .bf16 = true};
 }
 
 static void forward(void **state)
@@ -85,14 +85,14 @@ static void forward(void **state)
     const struct subject *subject = *state;
     struct layouts *l = layouts_of(subject);
     for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES; seed++) {
-        struct op_case c;
-        struct op_result result;
+        struct mx_op_case c;
+        struct mx_op_result result;
         op_case_make(&c, subject->op, seed, plan_of(seed, USUAL_CASES));
         op_case_must_run(&c, l->all.device, &result);
         const char *far = reference_far(&c, &result, 1);
         if (far) fail_msg("%s", far);
-        op_result_release(&result);
-        op_case_release(&c);
+        mx_op_result_release(&result);
+        mx_op_case_release(&c);
     }
 }
 
@@ -101,20 +101,20 @@ static void same_bits(void **state)
     const struct subject *subject = *state;
     struct layouts *l = layouts_of(subject);
     for (uint64_t seed = 0; seed < PARTS_CASES + LARGE_CASES; seed++) {
-        struct op_case c;
-        struct op_result first, again, alone;
+        struct mx_op_case c;
+        struct mx_op_result first, again, alone;
         op_case_make(&c, subject->op, seed, plan_of(seed, PARTS_CASES));
         op_case_must_run(&c, l->all.device, &first);
         op_case_must_run(&c, l->all.device, &again);
         op_case_must_run(&c, l->one.device, &alone);
-        const char *text = op_result_differs(&c, &first, &again);
+        const char *text = mx_op_result_differs(&c, &first, &again);
         if (text) fail_msg("a second run: %s", text);
-        text = op_result_differs(&c, &first, &alone);
+        text = mx_op_result_differs(&c, &first, &alone);
         if (text) fail_msg("one worker: %s", text);
-        op_result_release(&alone);
-        op_result_release(&again);
-        op_result_release(&first);
-        op_case_release(&c);
+        mx_op_result_release(&alone);
+        mx_op_result_release(&again);
+        mx_op_result_release(&first);
+        mx_op_case_release(&c);
     }
 }
 
@@ -158,13 +158,13 @@ static void refused_without(void **state)
     unsetenv("MYXTTS_BF16");
     assert_false(mx_device_info(cpu.device)->caps.bf16_multiply);
     for (int op = 0; op < MX_OP_COUNT; op++) {
-        for (uint64_t seed = 0; seed < 20 && op_knows_bf16((enum mx_op)op); seed++) {
-            struct op_case c;
-            struct op_result result;
+        for (uint64_t seed = 0; seed < 20 && mx_op_knows_bf16((enum mx_op)op); seed++) {
+            struct mx_op_case c;
+            struct mx_op_result result;
             bool any = op != MX_OP_bias_grad && op != MX_OP_layer_norm;
             op_case_make(&c, (enum mx_op)op, seed, plan_of(seed, PARTS_CASES));
-            for (int i = 0; i < c.storage_count; i++) any = any || c.storages[i].type == OP_BF16;
-            const int rc = op_case_run(&c, cpu.device, &result);
+            for (int i = 0; i < c.storage_count; i++) any = any || c.storages[i].type == MX_OP_BF16;
+            const int rc = mx_op_case_run(&c, cpu.device, &result);
             assert_int_equal(rc, any ? MX_ERR_UNSUPPORTED : 0);
             if (any) {
                 refused++;
@@ -172,9 +172,9 @@ static void refused_without(void **state)
                 assert_non_null(strstr(mx_error_last()->message, mx_device_info(cpu.device)->bf16_missing));
                 assert_non_null(strstr(mx_error_last()->hint, "fp32"));
             } else {
-                op_result_release(&result);
+                mx_op_result_release(&result);
             }
-            op_case_release(&c);
+            mx_op_case_release(&c);
         }
     }
     assert_true(refused > 80);
@@ -236,7 +236,7 @@ int main(void)
     int count = 0, all = 3;
     for (int op = 0; op < MX_OP_COUNT; op++) {
         const bool stores = op == MX_OP_layer_norm || op == MX_OP_bias_grad;
-        for (int way = stores ? ANY : 0; way < (stores ? 0 : WAYS) && op_knows_bf16((enum mx_op)op); way++) {
+        for (int way = stores ? ANY : 0; way < (stores ? 0 : WAYS) && mx_op_knows_bf16((enum mx_op)op); way++) {
             struct subject *subject = &subjects[count++];
             *subject = (struct subject){(enum mx_op)op, way};
             for (int k = 0; k < 4; k++) {

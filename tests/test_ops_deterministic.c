@@ -41,32 +41,34 @@ static int teardown(void **state)
     return 0;
 }
 
-static void run(struct op_cpu *cpu, const struct op_case *c, struct op_result *result)
+static void run(struct op_cpu *cpu, const struct mx_op_case *c, struct mx_op_result *result)
 {
-    if (op_case_run(c, cpu->device, result) < 0)
+    if (mx_op_case_run(c, cpu->device, result) < 0)
         fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
 }
 
 static void same(struct layouts *layouts, enum mx_op op)
 {
-    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES + (op_can_be_wide(op) ? 1 : 0); seed++) {
-        struct op_case c;
-        struct op_result first, again, alone;
-        const enum op_size size = seed < USUAL_CASES ? OP_USUAL : seed < USUAL_CASES + LARGE_CASES ? OP_LARGE : OP_WIDE;
-        op_case_make(&c, op, 1000 + seed, (struct op_plan){.size = size});
+    for (uint64_t seed = 0; seed < USUAL_CASES + LARGE_CASES + (mx_op_can_be_wide(op) ? 1 : 0); seed++) {
+        struct mx_op_case c;
+        struct mx_op_result first, again, alone;
+        const enum mx_op_size size = seed < USUAL_CASES                 ? MX_OP_USUAL
+                                     : seed < USUAL_CASES + LARGE_CASES ? MX_OP_LARGE
+                                                                        : MX_OP_WIDE;
+        op_case_make(&c, op, 1000 + seed, (struct mx_op_plan){.size = size});
         run(&layouts->all, &c, &first);
         run(&layouts->all, &c, &again);
         run(&layouts->one, &c, &alone);
-        const char *text = op_result_differs(&c, &first, &again);
+        const char *text = mx_op_result_differs(&c, &first, &again);
         if (text) fail_msg("a second run: %s", text);
-        text = op_result_differs(&c, &first, &alone);
+        text = mx_op_result_differs(&c, &first, &alone);
         if (text) fail_msg("one worker: %s", text);
-        text = op_result_far(&c, &first, &alone); /* what the cross-backend test will call: must agree */
+        text = mx_op_result_far(&c, &first, &alone); /* what the cross-backend test will call: must agree */
         if (text) fail_msg("bounds are stricter than bits: %s", text);
-        op_result_release(&alone);
-        op_result_release(&again);
-        op_result_release(&first);
-        op_case_release(&c);
+        mx_op_result_release(&alone);
+        mx_op_result_release(&again);
+        mx_op_result_release(&first);
+        mx_op_case_release(&c);
     }
 }
 
@@ -147,35 +149,35 @@ static void beside_other_work(void **state)
     enum { ROUNDS = 6 };
     static const enum mx_op ops[] = {MX_OP_matmul, MX_OP_attention, MX_OP_conv1d, MX_OP_layer_norm_grad};
     for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
-        struct op_case c, other;
-        struct op_placed placed[2], beside;
+        struct mx_op_case c, other;
+        struct mx_op_placed placed[2], beside;
         struct mx_stream *streams[2] = {0}, *far = NULL;
-        struct op_result alone, during;
-        op_case_make(&c, ops[o], 77, (struct op_plan){.size = OP_LARGE});
-        op_case_make(&other, ops[(o + 1) % 4], 78, (struct op_plan){.size = OP_LARGE});
+        struct mx_op_result alone, during;
+        op_case_make(&c, ops[o], 77, (struct mx_op_plan){.size = MX_OP_LARGE});
+        op_case_make(&other, ops[(o + 1) % 4], 78, (struct mx_op_plan){.size = MX_OP_LARGE});
         run(&layouts->all, &c, &alone);
         for (int i = 0; i < 2; i++) {
             assert_int_equal(mx_stream_create(layouts->all.device, "busy", &streams[i]), 0);
-            assert_int_equal(op_case_place(&other, streams[i], &placed[i]), 0);
+            assert_int_equal(mx_op_case_place(&other, streams[i], &placed[i]), 0);
         }
         assert_int_equal(mx_stream_create(layouts->one.device, "busy", &far), 0);
-        assert_int_equal(op_case_place(&other, far, &beside), 0);
+        assert_int_equal(mx_op_case_place(&other, far, &beside), 0);
         for (int round = 0; round < ROUNDS; round++) {
             for (int i = 0; i < 2; i++) assert_int_equal(mx_op_submit(streams[i], other.op, placed[i].args), 0);
             assert_int_equal(mx_op_submit(far, other.op, beside.args), 0);
         }
         run(&layouts->all, &c, &during);
-        const char *text = op_result_differs(&c, &alone, &during);
+        const char *text = mx_op_result_differs(&c, &alone, &during);
         for (int i = 0; i < 2; i++) {
             mx_stream_release(streams[i]);
-            op_placed_release(&placed[i]);
+            mx_op_placed_release(&placed[i]);
         }
         mx_stream_release(far);
-        op_placed_release(&beside);
-        op_result_release(&during);
-        op_result_release(&alone);
-        op_case_release(&other);
-        op_case_release(&c);
+        mx_op_placed_release(&beside);
+        mx_op_result_release(&during);
+        mx_op_result_release(&alone);
+        mx_op_case_release(&other);
+        mx_op_case_release(&c);
         if (text) fail_msg("beside other work: %s", text);
     }
 }

@@ -2,7 +2,7 @@
  *
  * Every gradient, computed by the device in float, against central differences of the double-precision reference of
  * its forward operation. With L = Σ g · y for random g, each element of each input is moved by ±h; h² and rounding
- * in double are both far below the bound, so what is measured is the device. The bound is that of tests/ops/bound.c for
+ * in double are both far below the bound, so what is measured is the device. The bound is that of device/cases/op_bound.c for
  * the operation, and for the forward pass where its results are operands: what is of the size of 1, which cases are
  * scaled to, errs by as much as it was rounded on the way.
  *
@@ -28,11 +28,11 @@
 #define CASES 12
 #define STEP  1e-5
 
-static const struct op_plan tiny = {.size = OP_TINY, .plain = true};
+static const struct mx_op_plan tiny = {.size = MX_OP_TINY, .plain = true};
 
-static void run(struct op_cpu *cpu, const struct op_case *c, struct op_result *result)
+static void run(struct op_cpu *cpu, const struct mx_op_case *c, struct mx_op_result *result)
 {
-    if (op_case_run(c, cpu->device, result) < 0)
+    if (mx_op_case_run(c, cpu->device, result) < 0)
         fail_msg("%s seed %llu: %s", mx_op_name(c->op), (unsigned long long)c->seed, mx_error_last()->message);
 }
 
@@ -58,15 +58,15 @@ struct weight {
     const float *g;
 };
 
-static double weighted(const struct op_case *c, const struct weight *weights, int count, int storage, int64_t at,
+static double weighted(const struct mx_op_case *c, const struct weight *weights, int count, int storage, int64_t at,
                        double move)
 {
-    double *values[OP_TENSORS_MAX], sum = 0;
+    double *values[MX_OP_TENSORS_MAX], sum = 0;
     reference_load(c, values);
     values[storage][at] += move;
     reference_run(c, values);
     for (int w = 0; w < count; w++) {
-        const struct op_storage *output = &c->storages[weights[w].storage];
+        const struct mx_op_storage *output = &c->storages[weights[w].storage];
         for (int64_t i = 0; i < output->count; i++)
             if (i % output->stride < output->width) sum += (double)weights[w].g[i] * values[weights[w].storage][i];
     }
@@ -75,9 +75,9 @@ static double weighted(const struct op_case *c, const struct weight *weights, in
 }
 
 /* ∂L/∂storage into a new array; gaps are NaN. */
-static double *differences(const struct op_case *c, const struct weight *weights, int count, int storage)
+static double *differences(const struct mx_op_case *c, const struct weight *weights, int count, int storage)
 {
-    const struct op_storage *input = &c->storages[storage];
+    const struct mx_op_storage *input = &c->storages[storage];
     double *slope = reference_take(input->count);
     for (int64_t i = 0; i < input->count; i++)
         slope[i] =
@@ -91,26 +91,26 @@ static double *differences(const struct op_case *c, const struct weight *weights
 /* ---- operations with a gradient of their own ---- */
 
 /* Gives the inputs of `grad` the values that the forward pass had and made. */
-static void hand_over(const struct op_case *forward, const struct op_result *made, struct op_case *grad)
+static void hand_over(const struct mx_op_case *forward, const struct mx_op_result *made, struct mx_op_case *grad)
 {
     for (int i = 0; i < grad->tensor_count; i++) {
-        const struct op_tensor *to = &grad->tensors[i], *from = op_case_tensor(forward, to->name);
-        if (!from || to->role != OP_IN) continue;
-        const struct op_storage *source = &forward->storages[from->storage], *target = &grad->storages[to->storage];
+        const struct mx_op_tensor *to = &grad->tensors[i], *from = mx_op_case_tensor(forward, to->name);
+        if (!from || to->role != MX_OP_IN) continue;
+        const struct mx_op_storage *source = &forward->storages[from->storage], *target = &grad->storages[to->storage];
         assert_int_equal(source->count, target->count);
-        const struct op_output *output = op_result_output(made, from->name);
-        memcpy(target->data, from->role == OP_IN ? source->data : output->bits, (size_t)source->count * 4);
+        const struct mx_op_output *output = mx_op_result_output(made, from->name);
+        memcpy(target->data, from->role == MX_OP_IN ? source->data : output->bits, (size_t)source->count * 4);
     }
 }
 
-static int collect_weights(const struct op_case *forward, const struct op_case *grad, struct weight *weights)
+static int collect_weights(const struct mx_op_case *forward, const struct mx_op_case *grad, struct weight *weights)
 {
     int count = 0;
     for (int i = 0; i < forward->tensor_count; i++) {
         char name[32] = "d";
         strncat(name, forward->tensors[i].name, sizeof name - 2);
-        const struct op_tensor *g = op_case_tensor(grad, name);
-        if (forward->tensors[i].role != OP_OUT || !g) continue;
+        const struct mx_op_tensor *g = mx_op_case_tensor(grad, name);
+        if (forward->tensors[i].role != MX_OP_OUT || !g) continue;
         assert_int_equal(grad->storages[g->storage].count, forward->storages[forward->tensors[i].storage].count);
         weights[count++] = (struct weight){forward->tensors[i].storage, grad->storages[g->storage].data};
     }
@@ -118,29 +118,30 @@ static int collect_weights(const struct op_case *forward, const struct op_case *
 }
 
 /* Compares every output dX of the gradient; returns how many there were. */
-static int compare_outputs(const struct op_case *forward, const struct op_case *grad, const struct op_result *result)
+static int compare_outputs(const struct mx_op_case *forward, const struct mx_op_case *grad,
+                           const struct mx_op_result *result)
 {
-    struct weight weights[OP_TENSORS_MAX];
+    struct weight weights[MX_OP_TENSORS_MAX];
     const int weight_count = collect_weights(forward, grad, weights);
     int compared = 0;
     assert_true(weight_count > 0);
     for (int i = 0; i < grad->tensor_count; i++) {
-        const struct op_tensor *to = &grad->tensors[i];
-        const struct op_tensor *from = op_case_tensor(forward, to->name + 1);
-        if (to->role == OP_IN || to->role == OP_SCRATCH || !from) continue;
+        const struct mx_op_tensor *to = &grad->tensors[i];
+        const struct mx_op_tensor *from = mx_op_case_tensor(forward, to->name + 1);
+        if (to->role == MX_OP_IN || to->role == MX_OP_SCRATCH || !from) continue;
         double *slope = differences(forward, weights, weight_count, from->storage);
-        const struct op_storage *input = &forward->storages[from->storage], *output = &grad->storages[to->storage];
-        const float *analytic = op_result_output(result, to->name)->values, *initial = output->data;
+        const struct mx_op_storage *input = &forward->storages[from->storage], *output = &grad->storages[to->storage];
+        const float *analytic = mx_op_result_output(result, to->name)->values, *initial = output->data;
         /* Rows of input and gradient may lie differently far apart. */
         const int64_t rows = input->count ? (input->count - input->width) / input->stride + 1 : 0;
         for (int64_t r = 0; r < rows; r++) {
             double *exact = slope + r * input->stride;
-            if (to->role == OP_INOUT)
+            if (to->role == MX_OP_INOUT)
                 for (int64_t k = 0; k < input->width; k++) exact[k] += (double)initial[r * output->stride + k];
         }
         for (int64_t r = 0; r < rows; r++)
             compare(to->name, grad->seed, analytic + r * output->stride, slope + r * input->stride, input->width,
-                    op_bound(forward) + op_bound(grad));
+                    mx_op_bound(forward) + mx_op_bound(grad));
         mx_free(slope);
         compared++;
     }
@@ -150,18 +151,18 @@ static int compare_outputs(const struct op_case *forward, const struct op_case *
 static void pair(struct op_cpu *cpu, enum mx_op forward_op, enum mx_op grad_op)
 {
     for (uint64_t seed = 0; seed < CASES; seed++) {
-        struct op_case forward, grad;
-        struct op_result made, result;
+        struct mx_op_case forward, grad;
+        struct mx_op_result made, result;
         op_case_make(&forward, forward_op, seed, tiny);
         op_case_make(&grad, grad_op, seed, tiny);
         run(cpu, &forward, &made);
         hand_over(&forward, &made, &grad);
         run(cpu, &grad, &result);
         assert_true(compare_outputs(&forward, &grad, &result) > 0);
-        op_result_release(&result);
-        op_result_release(&made);
-        op_case_release(&grad);
-        op_case_release(&forward);
+        mx_op_result_release(&result);
+        mx_op_result_release(&made);
+        mx_op_case_release(&grad);
+        mx_op_case_release(&forward);
     }
 }
 
@@ -184,76 +185,77 @@ static void grad_conv1d(void **state)
 /* ---- operations that are their own gradient ---- */
 
 /* The same operation on g instead of `input`, compared with the differences of the forward pass. */
-static void own_gradient(struct op_cpu *cpu, struct op_case *c, const char *input, const char *output,
-                         void (*turn)(struct op_case *))
+static void own_gradient(struct op_cpu *cpu, struct mx_op_case *c, const char *input, const char *output,
+                         void (*turn)(struct mx_op_case *))
 {
-    struct op_result result;
-    const struct op_tensor *from = op_case_tensor(c, input);
-    struct op_storage *storage = &c->storages[from->storage];
+    struct mx_op_result result;
+    const struct mx_op_tensor *from = mx_op_case_tensor(c, input);
+    struct mx_op_storage *storage = &c->storages[from->storage];
     float *g = mx_alloc((size_t)storage->count, sizeof *g);
     assert_non_null(g);
     for (int64_t i = 0; i < storage->count; i++) g[i] = mx_rng_normal(c->seed, 3, (uint64_t)i);
-    const struct weight weight = {op_case_tensor(c, output)->storage, g};
+    const struct weight weight = {mx_op_case_tensor(c, output)->storage, g};
     double *slope = differences(c, &weight, 1, from->storage);
     for (int64_t i = 0; i < storage->count; i++)
         if (i % storage->stride < storage->width) ((float *)storage->data)[i] = g[i];
     if (turn) turn(c);
     run(cpu, c, &result);
-    compare(mx_op_name(c->op), c->seed, op_result_output(&result, output)->values, slope, storage->count, op_bound(c));
-    op_result_release(&result);
+    compare(mx_op_name(c->op), c->seed, mx_op_result_output(&result, output)->values, slope, storage->count,
+            mx_op_bound(c));
+    mx_op_result_release(&result);
     mx_free(slope);
     mx_free(g);
 }
 
-static void turn_back(struct op_case *c)
+static void turn_back(struct mx_op_case *c)
 {
     struct mx_rotary_args *a = (void *)c->args;
     a->inverse = !a->inverse;
 }
 
 /* y = 0 + factor · b: what reaches b. */
-static void drop_first(struct op_case *c)
+static void drop_first(struct mx_op_case *c)
 {
     const struct mx_residual_add_args *a = (const void *)c->args;
-    memset(op_case_data(c, "a"), 0, (size_t)a->count * sizeof(float));
+    memset(mx_op_case_data(c, "a"), 0, (size_t)a->count * sizeof(float));
 }
 
 static void grad_of_itself(void **state)
 {
     for (uint64_t seed = 0; seed < CASES; seed++) {
-        struct op_case c;
+        struct mx_op_case c;
         op_case_make(&c, MX_OP_rotary, seed, tiny);
         own_gradient(*state, &c, "x", "x", turn_back);
-        op_case_release(&c);
+        mx_op_case_release(&c);
         op_case_make(&c, MX_OP_dropout, seed, tiny);
         own_gradient(*state, &c, "x", "y", NULL);
-        op_case_release(&c);
+        mx_op_case_release(&c);
         op_case_make(&c, MX_OP_residual_add, seed, tiny);
         own_gradient(*state, &c, "b", "y", drop_first);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
 }
 
 static void grad_loss(void **state)
 {
     for (uint64_t seed = 0; seed < CASES; seed++) {
-        struct op_case c;
-        struct op_result result;
+        struct mx_op_case c;
+        struct mx_op_result result;
         op_case_make(&c, MX_OP_sequence_loss, seed, tiny);
         const struct mx_sequence_loss_args *const a = (const void *)c.args;
-        const int values = op_case_tensor(&c, "values")->storage;
-        const int prediction = op_case_tensor(&c, "prediction")->storage;
+        const int values = mx_op_case_tensor(&c, "values")->storage;
+        const int prediction = mx_op_case_tensor(&c, "prediction")->storage;
         float *const shares = mx_alloc((size_t)c.storages[values].count + 1, sizeof *shares);
         for (int64_t i = 0; i < c.storages[values].count; i++) shares[i] = a->factor / a->scale;
         const struct weight weight = {values, shares};
         double *slope = differences(&c, &weight, 1, prediction);
         run(*state, &c, &result);
-        compare("sequence_loss", seed, op_result_output(&result, "dprediction")->values, slope,
-                c.storages[prediction].count, op_bound(&c));
-        op_result_release(&result);
+        compare("sequence_loss", seed, mx_op_result_output(&result, "dprediction")->values, slope,
+                c.storages[prediction].count, mx_op_bound(&c));
+        mx_op_result_release(&result);
         mx_free(slope);
         mx_free(shares);
-        op_case_release(&c);
+        mx_op_case_release(&c);
     }
 }
 
@@ -432,7 +434,7 @@ static void block_check(struct op_cpu *cpu, const struct block *b, uint64_t seed
         }
         /* Two products there and two back, each with an epilogue; no sum is longer than a row of weights or the rows.
          */
-        compare(names[k], seed, grads[k], slope, count, op_rounding(4 * 16, 4, terms));
+        compare(names[k], seed, grads[k], slope, count, mx_op_rounding(4 * 16, 4, terms));
         mx_free(slope);
     }
     for (int k = 0; k < INPUTS; k++) {

@@ -46,9 +46,9 @@ static bool has_parts(enum mx_op op)
     }
 }
 
-static struct op_plan plan_of(uint64_t seed)
+static struct mx_op_plan plan_of(uint64_t seed)
 {
-    return (struct op_plan){.size = seed < USUAL_CASES ? OP_USUAL : OP_LARGE};
+    return (struct mx_op_plan){.size = seed < USUAL_CASES ? MX_OP_USUAL : MX_OP_LARGE};
 }
 
 static void alone_as_in_batch(void **state)
@@ -74,31 +74,31 @@ static void dropout_in_two_halves(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
-        struct op_case c;
-        struct op_result whole, half;
-        op_case_make(&c, MX_OP_dropout, seed, (struct op_plan){.size = OP_USUAL, .plain = true});
+        struct mx_op_case c;
+        struct mx_op_result whole, half;
+        op_case_make(&c, MX_OP_dropout, seed, (struct mx_op_plan){.size = MX_OP_USUAL, .plain = true});
         struct mx_dropout_args *a = (void *)c.args;
         op_case_must_run(&c, op_group.device, &whole);
         const int64_t count = a->count, cut = count / 8 * 4;
-        const float *x = op_case_data(&c, "x"), *expected = op_result_output(&whole, "y")->values;
+        const float *x = mx_op_case_data(&c, "x"), *expected = mx_op_result_output(&whole, "y")->values;
         const uint64_t index = a->index;
         for (int second = 0; second < 2; second++) {
             /* Fewer elements of the same storages: what follows is not the operation's. */
             a->count = second ? count - cut : cut;
             a->index = index + (second ? (uint64_t)cut : 0);
-            struct op_case piece = c;
+            struct mx_op_case piece = c;
             for (int i = 0; i < piece.storage_count; i++) {
                 piece.storages[i].count = a->count;
                 if (piece.storages[i].written) continue;
                 piece.storages[i].data = (void *)(uintptr_t)(x + (second ? cut : 0));
             }
             op_case_must_run(&piece, op_group.device, &half);
-            assert_memory_equal(op_result_output(&half, "y")->values, expected + (second ? cut : 0),
+            assert_memory_equal(mx_op_result_output(&half, "y")->values, expected + (second ? cut : 0),
                                 (size_t)a->count * sizeof(float));
-            op_result_release(&half);
+            mx_op_result_release(&half);
         }
-        op_result_release(&whole);
-        op_case_release(&c);
+        mx_op_result_release(&whole);
+        mx_op_case_release(&c);
     }
 }
 

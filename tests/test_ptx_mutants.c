@@ -101,20 +101,20 @@ static const char *found(enum mx_op op, struct mx_device *device, char *text, si
 {
     const char *far = NULL;
     for (uint64_t seed = 0; seed < CASES && !far; seed++) {
-        struct op_case c;
-        struct op_result expected, result;
-        op_case_make(&c, op, seed, (struct op_plan){.size = OP_USUAL});
+        struct mx_op_case c;
+        struct mx_op_result expected, result;
+        op_case_make(&c, op, seed, (struct mx_op_plan){.size = MX_OP_USUAL});
         op_case_must_run(&c, op_group.device, &expected);
-        if (op_case_run(&c, device, &result) < 0) {
+        if (mx_op_case_run(&c, device, &result) < 0) {
             far = mx_error_last()->message;
         } else {
             far = reference_far(&c, &result, 1);
-            if (!far) far = op_result_far(&c, &expected, &result);
-            op_result_release(&result);
+            if (!far) far = mx_op_result_far(&c, &expected, &result);
+            mx_op_result_release(&result);
         }
         if (far) snprintf(text, bytes, "%s", far);
-        op_result_release(&expected);
-        op_case_release(&c);
+        mx_op_result_release(&expected);
+        mx_op_case_release(&c);
     }
     if (control->faults()[0] != '\0')
         snprintf(text, bytes, "%.*s", (int)strcspn(control->faults(), "\n"), control->faults());

@@ -259,7 +259,7 @@ static void transforms_are_inverse(void **state)
         for (int32_t k = 0; k < offsets[VOICES]; k++) peak = fmax(peak, fabs((double)audio[k]));
         /* Turns, products and sums of the stages, there and back; the last samples are divided by a window² of 1/4,
          * which doubles the error of their frame. */
-        const double bound = 2 * op_rounding(4, 6, (int64_t)log2(1024)) * peak;
+        const double bound = 2 * mx_op_rounding(4, 6, (int64_t)log2(1024)) * peak;
         assert_true(inverse_error(*state, audio, offsets, VOICES, back) <= bound);
     }
 }
@@ -310,7 +310,7 @@ static void normalised_mel(void **state)
     options.rounds = 2; /* rounding errors grow with every one of them */
     speak(*state, options, plain.mel, plain.frames, 1, one, offsets);
     /* There and back a mel is rounded four times: how far such a move of the plain one goes is what rounding may do. */
-    rounding_move(plain.mel, plain.frames[1] * BANDS, 1, op_rounding(4, 0, 1));
+    rounding_move(plain.mel, plain.frames[1] * BANDS, 1, mx_op_rounding(4, 0, 1));
     speak(*state, options, plain.mel, plain.frames, 1, moved, offsets);
     options.mean = -4.5;
     options.deviation = 2.25;

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 
-static void (*const references[MX_OP_COUNT])(const struct op_case *, double *const[OP_TENSORS_MAX]) = {
+static void (*const references[MX_OP_COUNT])(const struct mx_op_case *, double *const[MX_OP_TENSORS_MAX]) = {
 #define OP_SOLO(name) [MX_OP_##name] = reference_##name,
 #define OP_PAIR(name) OP_SOLO(name) OP_SOLO(name##_grad)
     MX_OP_LIST(OP_PAIR, OP_SOLO)
@@ -29,10 +29,10 @@ double *reference_take(int64_t count)
     return ptr;
 }
 
-void reference_load(const struct op_case *c, double *values[OP_TENSORS_MAX])
+void reference_load(const struct mx_op_case *c, double *values[MX_OP_TENSORS_MAX])
 {
     for (int s = 0; s < c->storage_count; s++) {
-        const struct op_storage *storage = &c->storages[s];
+        const struct mx_op_storage *storage = &c->storages[s];
         values[s] = reference_take(storage->count);
         for (int64_t i = 0; i < storage->count; i++) {
             union {
@@ -40,13 +40,13 @@ void reference_load(const struct op_case *c, double *values[OP_TENSORS_MAX])
                 float f;
             } bf16 = {0};
             switch (storage->type) {
-            case OP_F32:
+            case MX_OP_F32:
                 values[s][i] = (double)((float *)storage->data)[i];
                 break;
-            case OP_I32:
+            case MX_OP_I32:
                 values[s][i] = ((int32_t *)storage->data)[i];
                 break;
-            case OP_BF16:
+            case MX_OP_BF16:
                 bf16.u = (uint32_t)((uint16_t *)storage->data)[i] << 16;
                 values[s][i] = (double)bf16.f;
                 break;
@@ -55,49 +55,49 @@ void reference_load(const struct op_case *c, double *values[OP_TENSORS_MAX])
     }
 }
 
-void reference_unload(const struct op_case *c, double *values[OP_TENSORS_MAX])
+void reference_unload(const struct mx_op_case *c, double *values[MX_OP_TENSORS_MAX])
 {
     for (int s = 0; s < c->storage_count; s++) mx_free(values[s]);
 }
 
-void reference_run(const struct op_case *c, double *const values[OP_TENSORS_MAX])
+void reference_run(const struct mx_op_case *c, double *const values[MX_OP_TENSORS_MAX])
 {
     references[c->op](c, values);
 }
 
-double *reference_tensor(const struct op_case *c, double *const values[OP_TENSORS_MAX], const char *name)
+double *reference_tensor(const struct mx_op_case *c, double *const values[MX_OP_TENSORS_MAX], const char *name)
 {
-    const struct op_tensor *tensor = op_case_tensor(c, name);
+    const struct mx_op_tensor *tensor = mx_op_case_tensor(c, name);
     return tensor ? values[tensor->storage] + tensor->offset : NULL;
 }
 
-static bool value_fits(const struct op_storage *storage, const struct op_output *output, int64_t i, double exact,
+static bool value_fits(const struct mx_op_storage *storage, const struct mx_op_output *output, int64_t i, double exact,
                        double allowed)
 {
     const double value =
-        storage->type == OP_I32 ? (double)((const int32_t *)output->bits)[i] : (double)output->values[i];
+        storage->type == MX_OP_I32 ? (double)((const int32_t *)output->bits)[i] : (double)output->values[i];
     if (isnan(exact)) return isnan(value);
-    if (allowed > 0 && storage->type == OP_BF16) allowed += fabs(exact) * 0x1p-8 * 1.01;
-    if (allowed == 0 || isinf(exact)) return value == (storage->type == OP_I32 ? exact : (double)(float)exact);
+    if (allowed > 0 && storage->type == MX_OP_BF16) allowed += fabs(exact) * 0x1p-8 * 1.01;
+    if (allowed == 0 || isinf(exact)) return value == (storage->type == MX_OP_I32 ? exact : (double)(float)exact);
     return fabs(value - exact) <= allowed;
 }
 
-const char *reference_far(const struct op_case *c, const struct op_result *result, double slack)
+const char *reference_far(const struct mx_op_case *c, const struct mx_op_result *result, double slack)
 {
     static char text[256];
     const char *far = NULL;
-    double *values[OP_TENSORS_MAX];
+    double *values[MX_OP_TENSORS_MAX];
     reference_load(c, values);
     reference_run(c, values);
     for (int o = 0; o < result->count && !far; o++) {
-        const struct op_output *output = &result->outputs[o];
-        const struct op_storage *storage = &c->storages[output->storage];
+        const struct mx_op_output *output = &result->outputs[o];
+        const struct mx_op_storage *storage = &c->storages[output->storage];
         const double *exact = values[output->storage];
         double scale = 1;
         for (int64_t i = 0; i < output->count; i++)
             if (isfinite(exact[i]) && fabs(exact[i]) > scale) scale = fabs(exact[i]);
         for (int64_t i = 0; i < output->count && !far && !storage->scratch; i++) {
-            if (value_fits(storage, output, i, exact[i], slack * op_bound(c) * scale)) continue;
+            if (value_fits(storage, output, i, exact[i], slack * mx_op_bound(c) * scale)) continue;
             snprintf(text, sizeof text, "%s seed %llu: '%s' element %lld of %lld is %.9g, should be %.9g (scale %.3g)",
                      mx_op_name(c->op), (unsigned long long)c->seed, output->name, (long long)i,
                      (long long)output->count, (double)output->values[i], exact[i], scale);
@@ -121,10 +121,10 @@ static double bf16_nearest(double x)
     return fabs(near) >= ldexp(1, 128) ? copysign((double)INFINITY, x) : near;
 }
 
-void reference_round(const struct op_case *c, double *const values[OP_TENSORS_MAX], enum mx_precision precision,
+void reference_round(const struct mx_op_case *c, double *const values[MX_OP_TENSORS_MAX], enum mx_precision precision,
                      const char *name)
 {
-    const struct op_tensor *tensor = op_case_tensor(c, name);
+    const struct mx_op_tensor *tensor = mx_op_case_tensor(c, name);
     double *value = reference_tensor(c, values, name);
     for (int64_t i = 0; precision == MX_PRECISION_BF16 && i < tensor->need; i++) value[i] = bf16_nearest(value[i]);
 }
@@ -369,6 +369,6 @@ REFERENCE(fill)
 {
     REFERENCE_ARGS(fill);
     REFERENCE_TENSOR(x);
-    const bool whole = c->storages[op_case_tensor(c, "x")->storage].type == OP_I32;
+    const bool whole = c->storages[mx_op_case_tensor(c, "x")->storage].type == MX_OP_I32;
     for (int64_t i = 0; i < a->count; i++) x[i] = whole ? (double)(int32_t)a->bits : (double)a->value;
 }

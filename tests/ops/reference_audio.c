@@ -46,7 +46,7 @@ REFERENCE(mel)
     REFERENCE_TENSOR(energy);
     REFERENCE_TENSOR(tables);
     const int64_t n = a->fft_size, bins = n / 2 + 1;
-    const int32_t *first = (const int32_t *)(const void *)((const float *)op_case_data(c, "tables") + 3 * n);
+    const int32_t *first = (const int32_t *)(const void *)((const float *)mx_op_case_data(c, "tables") + 3 * n);
     const int32_t *ends = first + a->bands;
     const double *weight = tables + 3 * n + 2 * a->bands + 1;
     double *frame = reference_take(n), *magnitude = reference_take(bins), *cosine = reference_take(n);
@@ -81,8 +81,8 @@ REFERENCE(log_magnitude)
     REFERENCE_TENSOR(tables);
     REFERENCE_TENSOR(y);
     const int64_t n = a->fft_size, bins = n / 2 + 1;
-    const int32_t *places = op_case_data(c, "places"), *out = op_case_data(c, "offsets");
-    const int32_t *samples = op_case_data(c, "sample_offsets");
+    const int32_t *places = mx_op_case_data(c, "places"), *out = mx_op_case_data(c, "offsets");
+    const int32_t *samples = mx_op_case_data(c, "sample_offsets");
     double *frame = reference_take(n), *magnitude = reference_take(bins), *cosine = reference_take(n);
     for (int64_t k = 0; k < n; k++) cosine[k] = cos(2 * M_PI * (double)k / (double)n);
     for (int s = 0; s < a->out.count; s++) {

@@ -38,10 +38,10 @@ static void move(const double *dense, int64_t bands, int64_t bins, const double 
 }
 
 /* dense [bands, bins] = the weights of a case's tables */
-static double *dense_make(const struct op_case *c, const double *tables, int64_t n, int64_t bands)
+static double *dense_make(const struct mx_op_case *c, const double *tables, int64_t n, int64_t bands)
 {
     const int64_t bins = n / 2 + 1;
-    const int32_t *first = (const int32_t *)(const void *)((const float *)op_case_data(c, "tables") + 3 * n);
+    const int32_t *first = (const int32_t *)(const void *)((const float *)mx_op_case_data(c, "tables") + 3 * n);
     const int32_t *ends = first + bands;
     const double *weight = tables + 3 * n + 2 * bands + 1;
     double *dense = reference_take(bands * bins);
@@ -169,7 +169,7 @@ REFERENCE(mel_base)
     REFERENCE_TENSOR(input);
     REFERENCE_TENSOR(base);
     const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
-    const float *const places = op_case_data(c, "places");
+    const float *const places = mx_op_case_data(c, "places");
     const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
     double *dense = dense_make(c, tables, n, bands), *level = reference_take(bands);
     for (int64_t row = 0; row < a->rows; row++) {
@@ -200,7 +200,7 @@ REFERENCE(mel_project)
     REFERENCE_TENSOR(tables);
     REFERENCE_TENSOR(magnitude);
     const int64_t n = a->fft_size, bins = n / 2 + 1, bands = a->bands;
-    const float *const places = op_case_data(c, "places");
+    const float *const places = mx_op_case_data(c, "places");
     const int32_t *const low = (const int32_t *)(const void *)places, *const high = low + bins;
     double *dense = dense_make(c, tables, n, bands), *gain = reference_take(bins), *moved = reference_take(bands);
     for (int64_t row = 0; row < a->rows; row++) {

@@ -16,7 +16,7 @@
  */
 #include <math.h>
 
-#include "ops/case.h"
+#include "device/op_case.h"
 
 #define ROUNDING   0x1p-24
 #define DEVIATIONS 6
@@ -88,21 +88,21 @@ static struct path path_of(enum mx_op op)
     }
 }
 
-double op_rounding(int line, int sums, int64_t terms)
+double mx_op_rounding(int line, int sums, int64_t terms)
 {
     return ROUNDING * (line + DEVIATIONS * sums * sqrt((double)terms));
 }
 
-double op_bound(const struct op_case *c)
+double mx_op_bound(const struct mx_op_case *c)
 {
     const struct path path = path_of(c->op);
     int64_t terms = 1;
     for (int i = 0; i < c->storage_count; i++) {
-        const struct op_storage *storage = &c->storages[i];
-        if (storage->layout == OP_SAMPLES) continue; /* a frame of them at a time, as wide as its spectrum */
+        const struct mx_op_storage *storage = &c->storages[i];
+        if (storage->layout == MX_OP_SAMPLES) continue; /* a frame of them at a time, as wide as its spectrum */
         const int64_t rows = storage->stride > 0 ? storage->count / storage->stride : storage->count;
         const int64_t longest = path.all ? storage->count : storage->width > rows ? storage->width : rows;
         if (longest > terms) terms = longest;
     }
-    return op_rounding(path.line, path.sums, terms);
+    return mx_op_rounding(path.line, path.sums, terms);
 }

@@ -7,53 +7,42 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/thread/pool.h"
+#include "device/op_case.h"
 #include "myxtts/error.h"
-#include "ops/case.h"
 
 #define GUARD_WORDS 16
 
-static size_t storage_bytes(const struct op_storage *storage)
+static size_t storage_bytes(const struct mx_op_storage *storage)
 {
-    return (size_t)storage->count * (storage->type == OP_BF16 ? 2 : 4);
+    return (size_t)storage->count * (storage->type == MX_OP_BF16 ? 2 : 4);
 }
 
-static size_t placed_bytes(const struct op_storage *storage, size_t at)
+static size_t placed_bytes(const struct mx_op_storage *storage, size_t at)
 {
     return (at + storage_bytes(storage) + 3) / 4 * 4 + GUARD_WORDS * 4;
 }
 
-static void *take(size_t bytes)
-{
-    void *ptr = mx_alloc(bytes, 1);
-    if (!ptr) {
-        fprintf(stderr, "out of memory for a test result\n");
-        abort();
-    }
-    return ptr;
-}
-
 /* ---- placing and running ---- */
 
-int op_case_place(const struct op_case *c, struct mx_stream *stream, struct op_placed *placed)
+int mx_op_case_place(const struct mx_op_case *c, struct mx_stream *stream, struct mx_op_placed *placed)
 {
     int rc = 0;
     uint32_t *words = NULL;
     memset(placed, 0, sizeof *placed);
     memcpy(placed->args, c->args, sizeof placed->args);
     for (int i = 0; i < c->storage_count; i++) {
-        const struct op_storage *storage = &c->storages[i];
+        const struct mx_op_storage *storage = &c->storages[i];
         placed->at[i] = 4 * (GUARD_WORDS + (size_t)mx_rng_below(c->seed, 0, (uint64_t)i, 4));
         const size_t bytes = placed_bytes(storage, placed->at[i]);
         MX_TRY(mx_buffer_create(mx_stream_device(stream), "test", bytes, &placed->buffers[i]));
-        words = take(bytes);
+        words = mx_alloc(bytes, 1);
+        if (!words) MX_TRY(MX_ERR_NO_MEMORY);
         for (size_t k = 0; k < bytes / 4; k++) {
             if (k == placed->at[i] / 4) k += storage_bytes(storage) / 4; /* the contents come next */
-            words[k] = OP_POISON;
+            words[k] = MX_OP_POISON;
         }
         memcpy((char *)words + placed->at[i], storage->data, storage_bytes(storage));
         MX_TRY(mx_copy_upload(stream, mx_slice_at(placed->buffers[i], 0), words, bytes));
@@ -62,31 +51,31 @@ int op_case_place(const struct op_case *c, struct mx_stream *stream, struct op_p
         words = NULL;
     }
     for (int i = 0; i < c->tensor_count; i++) {
-        const struct op_tensor *tensor = &c->tensors[i];
-        const size_t size = c->storages[tensor->storage].type == OP_BF16 ? 2 : 4;
+        const struct mx_op_tensor *tensor = &c->tensors[i];
+        const size_t size = c->storages[tensor->storage].type == MX_OP_BF16 ? 2 : 4;
         const struct mx_slice slice = {placed->buffers[tensor->storage],
                                        placed->at[tensor->storage] + (size_t)tensor->offset * size};
         memcpy(placed->args + tensor->slice_at, &slice, sizeof slice);
     }
 out:
     mx_free(words);
-    if (rc < 0) op_placed_release(placed);
+    if (rc < 0) mx_op_placed_release(placed);
     return rc;
 }
 
-void op_placed_release(struct op_placed *placed)
+void mx_op_placed_release(struct mx_op_placed *placed)
 {
-    for (int i = 0; i < OP_TENSORS_MAX; i++) {
+    for (int i = 0; i < MX_OP_TENSORS_MAX; i++) {
         mx_buffer_release(placed->buffers[i]);
         placed->buffers[i] = NULL;
     }
 }
 
 /* Everything around and between what the operation may write must be as before. */
-static int stray_check(const struct op_case *c, const struct op_storage *storage, const char *whole, size_t at)
+static int stray_check(const struct mx_op_case *c, const struct mx_op_storage *storage, const char *whole, size_t at)
 {
     const size_t bytes = storage_bytes(storage), end = placed_bytes(storage, at);
-    const uint32_t poison = OP_POISON;
+    const uint32_t poison = MX_OP_POISON;
     for (size_t k = 0; k < end; k++) {
         if (k == at) k += bytes;
         if (whole[k] != ((const char *)&poison)[k % 4])
@@ -95,7 +84,7 @@ static int stray_check(const struct op_case *c, const struct op_storage *storage
     }
     /* What must be as it was is compared at once; one element after the other only to say where, or between gaps. */
     if (storage->written ? storage->width >= storage->stride : memcmp(whole + at, storage->data, bytes) == 0) return 0;
-    const size_t size = storage->type == OP_BF16 ? 2 : 4;
+    const size_t size = storage->type == MX_OP_BF16 ? 2 : 4;
     for (int64_t i = 0; i < storage->count; i++) {
         const bool gap = i % storage->stride >= storage->width;
         const size_t k = (size_t)i * size;
@@ -106,16 +95,16 @@ static int stray_check(const struct op_case *c, const struct op_storage *storage
     return 0;
 }
 
-static float bits_value(const struct op_storage *storage, const void *bits, int64_t i)
+static float bits_value(const struct mx_op_storage *storage, const void *bits, int64_t i)
 {
     union {
         uint32_t u;
         float f;
     } wide;
     switch (storage->type) {
-    case OP_F32:
+    case MX_OP_F32:
         return ((const float *)bits)[i];
-    case OP_I32:
+    case MX_OP_I32:
         return (float)((const int32_t *)bits)[i];
     default:
         wide.u = (uint32_t)((const uint16_t *)bits)[i] << 16;
@@ -123,48 +112,51 @@ static float bits_value(const struct op_storage *storage, const void *bits, int6
     }
 }
 
-static void result_add(struct op_result *result, const struct op_case *c, int number, const char *contents)
+static int result_add(struct mx_op_result *result, const struct mx_op_case *c, int number, const char *contents)
 {
-    const struct op_storage *storage = &c->storages[number];
-    struct op_output *output = &result->outputs[result->count++];
-    *output = (struct op_output){
+    const struct mx_op_storage *storage = &c->storages[number];
+    struct mx_op_output *output = &result->outputs[result->count++];
+    *output = (struct mx_op_output){
         .name = storage->name, .storage = number, .count = storage->count, .bytes = storage_bytes(storage)};
-    output->bits = take(output->bytes);
-    output->values = take((size_t)storage->count * sizeof(float));
+    output->bits = mx_alloc(output->bytes, 1);
+    output->values = mx_alloc((size_t)storage->count, sizeof(float));
+    if (!output->bits || !output->values) return MX_ERR_NO_MEMORY;
     memcpy(output->bits, contents, output->bytes);
     for (int64_t i = 0; i < storage->count; i++) output->values[i] = bits_value(storage, output->bits, i);
+    return 0;
 }
 
-int op_case_run(const struct op_case *c, struct mx_device *device, struct op_result *result)
+int mx_op_case_run(const struct mx_op_case *c, struct mx_device *device, struct mx_op_result *result)
 {
     int rc = 0;
     struct mx_stream *stream = NULL;
-    struct op_placed placed = {0};
+    struct mx_op_placed placed = {0};
     char *contents = NULL;
     memset(result, 0, sizeof *result);
     MX_TRY(mx_stream_create(device, "case", &stream));
-    MX_TRY(op_case_place(c, stream, &placed));
+    MX_TRY(mx_op_case_place(c, stream, &placed));
     MX_TRY(mx_op_submit(stream, c->op, placed.args));
     MX_TRY(mx_stream_sync(stream));
     for (int i = 0; i < c->storage_count; i++) {
         const size_t bytes = placed_bytes(&c->storages[i], placed.at[i]);
-        contents = take(bytes);
+        contents = mx_alloc(bytes, 1);
+        if (!contents) MX_TRY(MX_ERR_NO_MEMORY);
         MX_TRY(mx_copy_download(stream, contents, mx_slice_at(placed.buffers[i], 0), bytes));
         MX_TRY(mx_stream_sync(stream));
         MX_TRY(stray_check(c, &c->storages[i], contents, placed.at[i]));
-        if (c->storages[i].written) result_add(result, c, i, contents + placed.at[i]);
+        if (c->storages[i].written) MX_TRY(result_add(result, c, i, contents + placed.at[i]));
         mx_free(contents);
         contents = NULL;
     }
 out:
     mx_free(contents);
     mx_stream_release(stream);
-    op_placed_release(&placed);
-    if (rc < 0) op_result_release(result);
+    mx_op_placed_release(&placed);
+    if (rc < 0) mx_op_result_release(result);
     return rc;
 }
 
-void op_result_release(struct op_result *result)
+void mx_op_result_release(struct mx_op_result *result)
 {
     for (int i = 0; i < result->count; i++) {
         mx_free(result->outputs[i].bits);
@@ -173,7 +165,7 @@ void op_result_release(struct op_result *result)
     result->count = 0;
 }
 
-const struct op_output *op_result_output(const struct op_result *result, const char *name)
+const struct mx_op_output *mx_op_result_output(const struct mx_op_result *result, const char *name)
 {
     for (int i = 0; i < result->count; i++)
         if (strcmp(result->outputs[i].name, name) == 0) return &result->outputs[i];
@@ -184,10 +176,10 @@ const struct op_output *op_result_output(const struct op_result *result, const c
 
 static char difference[256];
 
-static const char *bits_differ(const struct op_case *c, const struct op_storage *storage, const void *a, const void *b,
-                               int64_t count, int64_t first)
+static const char *bits_differ(const struct mx_op_case *c, const struct mx_op_storage *storage, const void *a,
+                               const void *b, int64_t count, int64_t first)
 {
-    const size_t size = storage->type == OP_BF16 ? 2 : 4;
+    const size_t size = storage->type == MX_OP_BF16 ? 2 : 4;
     if (memcmp(a, b, (size_t)count * size) == 0) return NULL;
     for (int64_t i = 0; i < count; i++) { /* where? */
         const size_t k = (size_t)i * size;
@@ -200,10 +192,10 @@ static const char *bits_differ(const struct op_case *c, const struct op_storage 
     return NULL;
 }
 
-const char *op_result_differs(const struct op_case *c, const struct op_result *a, const struct op_result *b)
+const char *mx_op_result_differs(const struct mx_op_case *c, const struct mx_op_result *a, const struct mx_op_result *b)
 {
     for (int i = 0; i < a->count; i++) {
-        const struct op_storage *storage = &c->storages[a->outputs[i].storage];
+        const struct mx_op_storage *storage = &c->storages[a->outputs[i].storage];
         if (storage->scratch) continue;
         const char *text = bits_differ(c, storage, a->outputs[i].bits, b->outputs[i].bits, a->outputs[i].count, 0);
         if (text) return text;
@@ -213,33 +205,33 @@ const char *op_result_differs(const struct op_case *c, const struct op_result *a
 
 /* Where piece `piece` of what belongs to sequence `s` begins in a storage, and how many elements it has; false when
  * there is no such piece. [heads, rows] has one piece per head, other layouts one or none. */
-static bool sequence_piece(const struct op_case *c, const struct op_storage *storage, int s, int64_t piece,
+static bool sequence_piece(const struct mx_op_case *c, const struct mx_op_storage *storage, int s, int64_t piece,
                            int64_t *first, int64_t *count)
 {
     const int64_t row = c->ends[s], rows = c->ends[s + 1] - row, width = storage->width;
-    if (storage->layout == OP_HEAD_ROWS && piece < width) {
+    if (storage->layout == MX_OP_HEAD_ROWS && piece < width) {
         *first = piece * (storage->count / width) + row;
         *count = rows;
         return true;
     }
     if (piece > 0) return false;
-    if (storage->layout == OP_ROWS) {
+    if (storage->layout == MX_OP_ROWS) {
         *first = row * storage->stride;
         *count = rows ? (rows - 1) * storage->stride + width : 0;
         return true;
     }
     *first = s * width;
     *count = width;
-    return storage->layout == OP_SEGMENTS;
+    return storage->layout == MX_OP_SEGMENTS;
 }
 
-const char *op_result_sequence_differs(const struct op_case *ca, const struct op_result *a, int sa,
-                                       const struct op_case *cb, const struct op_result *b, int sb)
+const char *mx_op_result_sequence_differs(const struct mx_op_case *ca, const struct mx_op_result *a, int sa,
+                                          const struct mx_op_case *cb, const struct mx_op_result *b, int sb)
 {
     for (int i = 0; i < a->count; i++) {
-        const struct op_storage *left = &ca->storages[a->outputs[i].storage],
-                                *right = &cb->storages[b->outputs[i].storage];
-        const size_t size = left->type == OP_BF16 ? 2 : 4;
+        const struct mx_op_storage *left = &ca->storages[a->outputs[i].storage],
+                                   *right = &cb->storages[b->outputs[i].storage];
+        const size_t size = left->type == MX_OP_BF16 ? 2 : 4;
         int64_t la, lb, count, other;
         if (left->scratch) continue;
         for (int64_t piece = 0; sequence_piece(ca, left, sa, piece, &la, &count); piece++) {
@@ -252,68 +244,58 @@ const char *op_result_sequence_differs(const struct op_case *ca, const struct op
     return NULL;
 }
 
-const char *op_result_far(const struct op_case *c, const struct op_result *a, const struct op_result *b)
+/* Element `k` of an output of both results: the difference as a share of what is allowed. */
+static double element_distance(const struct mx_op_case *c, const struct mx_op_output *x, const struct mx_op_output *y,
+                               int64_t k, double scale)
+{
+    const double u = (double)x->values[k], v = (double)y->values[k];
+    if (u == v || (isnan(u) && isnan(v))) return 0;
+    const double step = c->storages[x->storage].type == MX_OP_BF16 ? 0x1p-7 * fmax(fabs(u), fabs(v)) : 0;
+    /* Both may err, in both directions; and of two bf16 numbers each may be the nearest. */
+    const double share = fabs(u - v) / (2 * mx_op_bound(c) * scale + step);
+    return share >= 0 ? share : INFINITY; /* one is not finite, or nothing is allowed */
+}
+
+static double output_scale(const struct mx_op_output *x)
+{
+    double scale = 1;
+    for (int64_t k = 0; k < x->count; k++)
+        if (fabs((double)x->values[k]) > scale) scale = fabs((double)x->values[k]);
+    return scale;
+}
+
+double mx_op_result_distance(const struct mx_op_case *c, const struct mx_op_result *a, const struct mx_op_result *b,
+                             const char **where)
+{
+    double most = 0;
+    *where = "";
+    for (int i = 0; i < a->count; i++) {
+        const struct mx_op_output *x = &a->outputs[i], *y = &b->outputs[i];
+        if (c->storages[x->storage].scratch) continue;
+        const double scale = output_scale(x);
+        for (int64_t k = 0; k < x->count; k++) {
+            const double share = element_distance(c, x, y, k, scale);
+            if (share <= most) continue;
+            most = share;
+            *where = x->name;
+        }
+    }
+    return most;
+}
+
+const char *mx_op_result_far(const struct mx_op_case *c, const struct mx_op_result *a, const struct mx_op_result *b)
 {
     for (int i = 0; i < a->count; i++) {
-        const struct op_output *x = &a->outputs[i], *y = &b->outputs[i];
+        const struct mx_op_output *x = &a->outputs[i], *y = &b->outputs[i];
         if (c->storages[x->storage].scratch) continue;
-        double scale = 1;
-        for (int64_t k = 0; k < x->count; k++)
-            if (fabs((double)x->values[k]) > scale) scale = fabs((double)x->values[k]);
+        const double scale = output_scale(x);
         for (int64_t k = 0; k < x->count; k++) {
-            const double u = (double)x->values[k], v = (double)y->values[k];
-            if (isnan(u) && isnan(v)) continue;
-            const double step = c->storages[x->storage].type == OP_BF16 ? 0x1p-7 * fmax(fabs(u), fabs(v)) : 0;
-            /* Both may err, in both directions; and of two bf16 numbers each may be the nearest. */
-            if (u == v || fabs(u - v) <= 2 * op_bound(c) * scale + step) continue;
+            if (element_distance(c, x, y, k, scale) <= 1) continue;
             snprintf(difference, sizeof difference, "%s seed %llu: '%s' element %lld is %.9g and %.9g",
-                     mx_op_name(c->op), (unsigned long long)c->seed, x->name, (long long)k, u, v);
+                     mx_op_name(c->op), (unsigned long long)c->seed, x->name, (long long)k, (double)x->values[k],
+                     (double)y->values[k]);
             return difference;
         }
     }
     return NULL;
-}
-
-/* ---- devices ---- */
-
-int op_cpu_open(struct op_cpu *cpu, int devices, int index)
-{
-    int rc = 0;
-    char name[32];
-    const struct mx_registry_options options = {.cpu_devices = devices, .devices = {name}, .device_count = 1};
-    snprintf(name, sizeof name, "cpu:%d", index);
-    *cpu = (struct op_cpu){0};
-    MX_TRY(mx_registry_open(NULL, &options, &cpu->registry));
-    MX_TRY(mx_registry_find(cpu->registry, name));
-    MX_TRY(mx_registry_device_open(cpu->registry, rc, 0, &cpu->device));
-out:
-    if (rc < 0) op_cpu_close(cpu);
-    return rc < 0 ? rc : 0;
-}
-
-void op_cpu_close(struct op_cpu *cpu)
-{
-    mx_device_close(cpu->device);
-    mx_registry_close(cpu->registry);
-    *cpu = (struct op_cpu){0};
-}
-
-struct op_cpu op_group;
-
-int op_group_open(void **state)
-{
-    *state = &op_group;
-    return op_cpu_open(&op_group, 1, 0);
-}
-
-int op_group_close(void **state)
-{
-    (void)state;
-    op_cpu_close(&op_group);
-    return 0;
-}
-
-int op_cpu_cores(void)
-{
-    return mx_thread_cores(NULL, 0);
 }
