@@ -70,6 +70,14 @@ function(mx_embed_homographs target)
   mx_embed(${target} mx_homograph_weights ${CMAKE_SOURCE_DIR}/src/text/english/homographs.model)
 endfunction()
 
+# The page of a validation (src/cli/validate/validate.h), in the colours of the page of a run and with its words and elements.
+function(mx_embed_validate_page target)
+  set(folder ${CMAKE_SOURCE_DIR}/src/cli/validate)
+  set(observe ${CMAKE_SOURCE_DIR}/src/observe/page)
+  mx_embed(${target} mx_validate_page_style ${observe}/page.css ${folder}/page.css)
+  mx_embed(${target} mx_validate_page_script ${observe}/page_words.js ${observe}/page_chart.js ${folder}/page.js)
+endfunction()
+
 # Words in Persian (src/base/catalogue.h), as msgfmt compiles them.
 function(mx_embed_catalogue target)
   find_program(MX_MSGFMT msgfmt REQUIRED)

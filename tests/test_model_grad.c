@@ -274,7 +274,7 @@ static void gradients_where_none_belong(void **state)
 
 /* Two micro-batches that know the size of the whole add up to its gradient. A row is the same to the bit in any batch,
  * so only sums over rows differ, by the order of their terms: a random walk of as many roundings as there are frames,
- * of which six deviations are allowed (see ops/bound.c). */
+ * of which six deviations are allowed (see device/cases/op_bound.c). */
 static void micro_batches_add_up(void **state)
 {
     (void)state;

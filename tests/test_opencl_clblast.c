@@ -128,7 +128,8 @@ static void product_compare(struct pair *pair, const struct shape *s, int times)
     float *const here = product_run(pair->cpu.device, s, times);
     float *const there = product_run(pair->opencl.devices[0], s, times);
     /* Products of two numbers up to 1/2 deviate by 1/12, their sums by √k/12; each of k roundings errs by up to 2^-24
-     * of that, k of them by √k (6 deviations, see ops/bound.c), on either side; and what is added there is below 1. */
+     * of that, k of them by √k (6 deviations, see device/cases/op_bound.c),
+     * on either side; and what is added there is below 1. */
     const double k = (double)s->k, bound = 2 * 0x1p-24 * (16 + 6 * sqrt(k) * fmax(1, sqrt(k) / 12));
     for (int64_t i = 0; i < s->m * s->n; i++) {
         if (!(fabs((double)here[i] - (double)there[i]) <= bound))

@@ -9,6 +9,7 @@
  * backends may differ by twice that. mx_op_case_run itself refuses any write outside the outputs. Skipped where OpenCL has
  * no device.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +42,6 @@ static bool uses_double(enum mx_op op)
     case MX_OP_noise:
     case MX_OP_pitch:
     case MX_OP_rotary_table:
-    case MX_OP_loss:
     case MX_OP_sequence_loss:
     case MX_OP_pitch_loss:
     case MX_OP_grad_norm:

@@ -306,7 +306,7 @@ static void test_parts_add_up_to_the_whole(void **state)
             run(first, to, all);
             run(second, twin, all);
             /* Rows are the same to the bit in any batch; sums over them differ by a random walk of as many roundings as
-             * there are frames, of which six deviations are allowed (see ops/bound.c). */
+             * there are frames, of which six deviations are allowed (see device/cases/op_bound.c). */
             const double bound = 6 * sqrt((double)room.frames) * 0x1p-24;
             assert_int_equal(mx_replica_add(first, second), 0);
             assert_int_equal(mx_replica_add(second, first), 0);

@@ -207,7 +207,7 @@ static void test_accumulation_equals_the_large_batch(void **state)
     assert_int_equal(split.utterances, 12);
     assert_int_equal(mx_trainer_state(trainer)->passes, 4);
     /* A row is the same to the bit in any batch, so only sums over all rows differ, by the order of their terms: a
-     * random walk of as many roundings as there are frames, of which six deviations are allowed (see ops/bound.c). */
+     * random walk of as many roundings as there are frames, of which six deviations are allowed (see device/cases/op_bound.c). */
     const double bound = 6 * sqrt((double)large.frames) * 0x1p-24;
     for (int k = 0; k < MX_MODEL_LOSSES; k++)
         assert_true(fabs(large.losses.values[k] - split.losses.values[k]) <= bound * large.losses.values[k]);

@@ -69,6 +69,7 @@ struct mx_device_info {
     char products[16];     /* the library that multiplies its matrices: "CLBlast"; "": this program's own kernels */
     char products_missing[96]; /* a library that would be faster: "CLBlast is not installed: …"; "" if there is none */
     char kernels[32];          /* the set of kernels in use, if it has several: "AVX2, 6×16 tile"; "": it has one */
+    char driver[128];          /* of accelerators: driver and versions; "": none */
     char kernels_why[96];      /* and why: "the processor has AVX2, and this build is for native" */
 };
 

@@ -384,21 +384,12 @@ out:
 int mx_doctor_page_write(const struct mx_doctor *doctor, const struct mx_doctor_page_options *options,
                          struct mx_string *out)
 {
-    mx_string_append(out,
-                     "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                     /* Even if the data were malicious, nothing can be loaded from elsewhere. */
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:\">\n"
-                     "<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
-                     "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
-                     "<script type=\"application/json\" id=\"doctor\">",
-                     mx_words_codes[options->language], options->language == MX_WORDS_PERSIAN ? "rtl" : "ltr",
-                     (const char *)mx_doctor_page_style, mx_page_word_get(options->language, "no_script"));
+    mx_page_frame_begin(out, &(struct mx_page_frame){.language = options->language,
+                                                     .style = (const char *)mx_doctor_page_style,
+                                                     .data = "doctor"});
     const int rc = data_put(doctor, options, out);
     if (rc < 0) return rc;
-    mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_doctor_page_script);
+    mx_page_frame_end(out, (const char *)mx_doctor_page_script);
     return out->failure;
 }
 

@@ -19,6 +19,7 @@
 #include "base/config/config.h"
 #include "cli/docgen/docgen.h"
 #include "cli/headings.h"
+#include "cli/validate/validate.h"
 #include "doctor/page.h"
 #include "myxtts/error.h"
 #include "observe/page/page.h"
@@ -154,6 +155,11 @@ int mx_docgen_po(struct mx_string *out)
     }
     for (const struct mx_doctor_page_word *word = mx_doctor_page_words; word->key != NULL; word++) {
         mx_string_append(out, "\nmsgctxt \"doctor %s\"\n", word->key);
+        quoted_append(out, "msgid", word->english);
+        mx_string_append(out, "msgstr \"\"\n");
+    }
+    for (const struct mx_validate_page_word *word = mx_validate_page_words; word->key != NULL; word++) {
+        mx_string_append(out, "\nmsgctxt \"validation %s\"\n", word->key);
         quoted_append(out, "msgid", word->english);
         mx_string_append(out, "msgstr \"\"\n");
     }

@@ -111,35 +111,6 @@ out:
 
 /* ---- running ---- */
 
-static int job_open(struct mx_job *job)
-{
-    int rc = 0;
-    MX_TRY(mx_job_open(job, true));
-    MX_TRY(mx_job_memory_plan(job, false)); /* what does not fit is refused */
-    /* The model waits for its first batch as train does, and that is not measured. */
-    job->options.flow.start_delay = job->settings.pipeline.model_start_delay;
-out:
-    return rc;
-}
-
-/* The other job of a comparison: the same, on the model device of the pair alone. */
-static int single_open(const struct mx_job *pair, struct mx_job *single)
-{
-    int rc = 0;
-    struct mx_settings_pipeline *const p = &single->settings.pipeline;
-    single->settings = pair->settings; /* texts are borrowed */
-    single->request = pair->request;
-    p->data_gpu = p->model_gpu = -1;
-    p->data_device[0] = p->model_device[0] = '\0';
-    snprintf(p->device, sizeof p->device, "%s", pair->devices.choice.names[1]);
-    p->backend = MX_SETTINGS_BACKEND_AUTO;
-    p->share_work = MX_SHARE_OFF;
-    MX_TRY(job_open(single));
-    single->options.normaliser = pair->options.normaliser;
-out:
-    return rc;
-}
-
 static int report_write(const struct values *values, const struct mx_profile_work *work,
                         const struct mx_profile *profile, const struct mx_profile_comparison *comparison)
 {
@@ -181,7 +152,7 @@ static int profile(const struct values *values, struct mx_job *job, bool synthet
                 request.steps, MX_PROFILE_ROUNDS, MX_PROFILE_LEAST);
         MX_TRY(mx_error_hint("give '--num-steps %d' or more", MX_PROFILE_ROUNDS * MX_PROFILE_LEAST));
     }
-    MX_TRY(job_open(job));
+    MX_TRY(mx_profile_job_open(job));
     MX_TRY(mx_normaliser_measure(job->dataset, job->recipe, job->devices.data, &job->options.normaliser));
     MX_TRY(mx_job_ranks_normaliser(job));
     MX_TRY(mx_job_ranks_sums(job));
@@ -198,7 +169,7 @@ static int profile(const struct values *values, struct mx_job *job, bool synthet
             .title = "Profiling", .unit = "steps", .total = (uint64_t)(runs * (request.warmup + request.steps))},
         &request.progress));
     if (values->compare) {
-        MX_TRY(single_open(job, &single));
+        MX_TRY(mx_profile_single_open(job, &single));
         MX_TRY(mx_profile_compare(&single, job, &request, &comparison, &result));
     } else {
         MX_TRY(mx_profile_run(job, &request, &result));

@@ -120,6 +120,12 @@ struct mx_profile_comparison {
     bool load_on_device; /* the single device's cores also load: part of its compute limit */
 };
 
+/* Opens a job whose settings are read, and plans its memory. */
+int mx_profile_job_open(struct mx_job *job);
+/* The other job of a comparison: the same, on the model device of the pair alone. It borrows the texts of the pair's
+ * settings; mx_job_close. */
+int mx_profile_single_open(const struct mx_job *pair, struct mx_job *single);
+
 /* `single` is open on one of the devices of `pair`. *last gets the last round of two devices, overlapped, that do not
  * share the training. */
 int mx_profile_compare(struct mx_job *single, struct mx_job *pair, const struct mx_profile_request *request,

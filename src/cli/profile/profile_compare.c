@@ -6,6 +6,7 @@
  * compared within a round, and the median of the rounds counts. Nothing is tuned meanwhile: a buffer of 25 stays a
  * buffer of 25. A mode whose buffer does not fit on the device gets the largest that does (run/devices/memory_plan.c).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,34 @@ static int mode_run(struct mx_job *job, struct mx_profile_mode *mode, const stru
         mode->share = (double)out->shared_frames / (double)out->frames;
         *shares = (struct mx_shares){.count = 1, .points = {{0, mx_shares_at(&out->shares, INT64_MAX)}}};
     }
+out:
+    return rc;
+}
+
+int mx_profile_job_open(struct mx_job *job)
+{
+    int rc = 0;
+    MX_TRY(mx_job_open(job, true));
+    MX_TRY(mx_job_memory_plan(job, false)); /* what does not fit is refused */
+    /* The model waits for its first batch as train does, and that is not measured. */
+    job->options.flow.start_delay = job->settings.pipeline.model_start_delay;
+out:
+    return rc;
+}
+
+int mx_profile_single_open(const struct mx_job *pair, struct mx_job *single)
+{
+    int rc = 0;
+    struct mx_settings_pipeline *const p = &single->settings.pipeline;
+    single->settings = pair->settings; /* texts are borrowed */
+    single->request = pair->request;
+    p->data_gpu = p->model_gpu = -1;
+    p->data_device[0] = p->model_device[0] = '\0';
+    snprintf(p->device, sizeof p->device, "%s", pair->devices.choice.names[1]);
+    p->backend = MX_SETTINGS_BACKEND_AUTO;
+    p->share_work = MX_SHARE_OFF;
+    MX_TRY(mx_profile_job_open(single));
+    single->options.normaliser = pair->options.normaliser;
 out:
     return rc;
 }

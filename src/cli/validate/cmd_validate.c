@@ -12,10 +12,11 @@
 #include "myxtts/error.h"
 #include "run/interrupt.h"
 
-#define BATCH_SIZE "4" /* enough to see that a step works */
+#define BATCH_SIZE "4"  /* enough to see that a step works */
+#define EPOCHS     1000 /* more than the steps of check 9 begin */
 
 struct values {
-    const char *json, *config;
+    const char *json, *report, *config;
     struct mx_option_settings flags;
     struct mx_option_list set;
 };
@@ -29,6 +30,10 @@ static const struct mx_option options[] = {
      .fallback = BATCH_SIZE ", or the value of the settings if --config or --set is given"},
     {MX_OPTION_STRING(struct values, json, "json", "FILE", NULL,
                       "Write all results and measurements as one JSON object; '-' prints it instead of the text.")},
+    {MX_OPTION_STRING(struct values, report, "report", "FILE", NULL,
+                      "Also compare every operation with the CPU, measure copies from and to the host and twenty steps "
+                      "of training in each mode, and write everything to one file to send to others: FILE.html, a page "
+                      "in English and Persian with the JSON inside, or FILE.json. It names no person, host or path.")},
     MX_SETTINGS_OPTIONS(struct values),
 };
 
@@ -40,6 +45,8 @@ static const struct mx_example examples[] = {
      "the same on two halves of the CPU cores"},
     {"myxtts validate --data-gpu 0 --model-gpu 1 --enable-memory-isolation --model-size base --batch-size 32 --json -",
      "checks whether such a training fits the limits, and prints JSON"},
+    {"myxtts validate --data-gpu 0 --model-gpu 1 --report report.html",
+     "writes a page about this machine and both GPUs; send it to us if you have two"},
 };
 
 /* ---- settings ---- */
@@ -66,6 +73,7 @@ static int settings_read(const struct values *values, struct mx_settings *settin
     settings->data.min_seconds = MX_AUDIO_OPTIONS_DEFAULT.seconds_min;
     settings->data.max_seconds = MX_AUDIO_OPTIONS_DEFAULT.seconds_max;
     settings->training.samples = 0;
+    settings->training.epochs = EPOCHS;
 out:
     if (rc < 0) mx_config_release(&mx_settings_schema, settings);
     return rc;
@@ -91,15 +99,23 @@ static const struct {
     {"Comparing a training step with the same step on one device",
      "Comparing a training step with the same step on one device", "Comparing a training step with and without buffer",
      1u << 2 | 1u << 3, mx_validate_step},
+    {"Comparing every operation with the CPU", "Comparing every operation with the CPU",
+     "Comparing every operation with the CPU", 1u << 2, mx_validate_operations},
+    {"Measuring copies from and to the host", "Measuring copies from and to the host",
+     "Measuring copies from and to the host", 1u << 2, mx_validate_host_transfer},
+    {"Training in both modes", "Training in both modes", "Training some steps", 1u << 3 | 1u << 6,
+     mx_validate_training},
 };
-#define CHECKS (sizeof checks / sizeof checks[0])
+#define CHECKS      6 /* always, and the rest with '--report' */
+#define CHECKS_PAGE (sizeof checks / sizeof checks[0])
 
-static int checks_run(struct mx_validate *v, const atomic_bool *stop)
+static int checks_run(struct mx_validate *v)
 {
     unsigned passed = 0;
-    for (unsigned i = 0; i < CHECKS; i++) {
-        if (atomic_load(stop))
-            return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after %u of %zu checks", i, CHECKS);
+    const unsigned count = v->page == NULL ? CHECKS : (unsigned)CHECKS_PAGE;
+    for (unsigned i = 0; i < count; i++) {
+        if (atomic_load(v->stop))
+            return MX_FAIL(MX_ERR_INTERRUPTED, NULL, "interrupted after %u of %u checks", i, count);
         const bool opened = v->job.devices.registry != NULL;
         const bool two = opened ? mx_validate_multi(v) : mx_validate_asks_two(&v->job.settings);
         const unsigned missing = checks[i].needs & ~passed;
@@ -139,6 +155,23 @@ static int summary(const struct mx_validate_report *r)
                    "%d of %d validation checks failed", r->failed, r->number);
 }
 
+static int files_write(struct mx_validate *v, const struct values *values)
+{
+    int rc = 0;
+    cJSON *const root = mx_validate_json(v, mx_mode_name(&v->job.devices.choice));
+    if (values->json != NULL) MX_TRY(mx_command_json(root, v->report.json_failures, values->json));
+    if (values->report != NULL) {
+        if (v->report.json_failures > 0)
+            MX_RAISE(MX_ERR_NO_MEMORY, "close other programs", "out of memory for the report");
+        MX_TRY(mx_validate_page_hide(root, v->corpus.folder));
+        MX_TRY(mx_validate_page_save(root, values->report));
+        if (!v->report.silent) printf("\nThe report is in %s\n", values->report);
+    }
+out:
+    cJSON_Delete(root);
+    return rc;
+}
+
 static int run(const void *given, const struct mx_option_list *operands)
 {
     const struct values *const values = given;
@@ -148,7 +181,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     (void)operands; /* the page takes none, so the parser refused them */
     int rc = settings_read(values, &v.job.settings);
     if (rc < 0) return rc;
-    const atomic_bool *const stop = mx_interrupt_watch(&interrupt, false);
+    v.stop = mx_interrupt_watch(&interrupt, false);
+    if (values->report != NULL) MX_TRY(mx_validate_page_check(values->report));
+    v.page = values->report;
     MX_TRY(mx_command_log_calm());
     MX_TRY(mx_validate_report_open(&v.report, values->json != NULL && strcmp(values->json, "-") == 0));
     const bool asked_two = mx_validate_asks_two(&v.job.settings);
@@ -156,9 +191,9 @@ static int run(const void *given, const struct mx_option_list *operands)
     mx_validate_heading(&v.report, by_number   ? "Dual-GPU Pipeline Validation"
                                    : asked_two ? "Two-Device Pipeline Validation"
                                                : "Single-Device Pipeline Validation");
-    MX_TRY(checks_run(&v, stop));
+    MX_TRY(checks_run(&v));
     if (v.job.devices.registry == NULL) v.job.devices.choice.mode = asked_two ? MX_MODE_MULTI : MX_MODE_SINGLE;
-    if (values->json != NULL) MX_TRY(mx_validate_json(&v.report, mx_mode_name(&v.job.devices.choice), values->json));
+    if (values->json != NULL || values->report != NULL) MX_TRY(files_write(&v, values));
     MX_TRY(summary(&v.report));
 out:
     mx_validate_report_close(&v.report);
@@ -180,7 +215,9 @@ const struct mx_command mx_command_validate = {
                 "whether the devices can be opened under their memory limits, and whether the limits hold; whether the "
                 "model is placed on the right device; whether transfers are complete, and how fast; whether the "
                 "pipeline keeps the order of batches and overlaps its stages; whether a real training step gives the "
-                "same weights as on one device. That step uses synthetic recordings. Speeds are reported but never "
+                "same weights as on one device. That step uses synthetic recordings. With '--report' three more "
+                "compare every "
+                "operation with the CPU and measure copies and training. Speeds are reported but never "
                 "fail a check; two devices that do not overlap at all are a warning.\n'--log-level debug' shows the "
                 "messages of the individual parts.\nExit codes: 0 all checks passed, perhaps with warnings; otherwise "
                 "that of the first check that failed: 1 contradictory flags, 2 temporary files could not be written, 3 "

@@ -3,7 +3,10 @@
  * `myxtts validate`: is this machine ready to train with the given flags? Numbered checks that do the real work on the
  * real devices: prerequisites and placement (validate_devices.c), the model and one training step (validate_model.c),
  * transfer (validate_transfer.c), the pipeline with made-up work (validate_pipeline.c). validate_report.c prints and
- * collects the findings.
+ * collects the findings. With --report three more measure what somebody else may want to know about the machine: every
+ * operation beside the CPU (validate_operations.c), copies from and to the host (validate_transfer.c), and some steps of
+ * training in each mode (validate_training.c); validate_machine.c describes the machine, and validate_page.c writes
+ * the file.
  *
  * A check reports its findings line by line; it fails by returning an error, whose message and hint become its last
  * line. A check whose devices or corpus are missing because an earlier one failed is skipped.
@@ -11,9 +14,12 @@
  * JSON of --json, one object. Sizes are bytes, times microseconds unless the name says otherwise, shares 0 … 1:
  *
  *     "format": "myxtts validation", "version": 1
+ *     "written": seconds since 1970
  *     "mode": "Multi-GPU Mode" (run/devices/mode.h has the others), "passed": bool, "exit_code"
  *     "total", "failed", "skipped": checks; "warnings": lines
- *     "checks": [{"number", "title", "status": "pass"|"warning"|"fail"|"skipped",
+ *     "machine": {"program", "system", "processor", "cores", "memory_bytes", "devices": [{"device", "name", "driver",
+ *                 "memory_bytes", "units"}]}
+ *     "checks": [{"number", "title", "status": "pass"|"warning"|"fail"|"skipped", "seconds",
  *                 "lines": [{"status": "pass"|"note"|"warning"|"fail", "text", "hint"}], "values": {…}}]
  *
  *     values of 1   "backends": [{"name", "available", "device_count", "reason", "hint"}], "device_count",
@@ -28,6 +34,15 @@
  *                   training; both), "overlap" (the last by the lesser of the other two), "in_order", "equal"
  *               6   "utterances", "frames", "loss", "reference_loss", "grad_norm", "step_ms", "reference_step_ms",
  *                   "weights", "different", "largest_difference", "moved", "difference_share", "exact"
+ *
+ *               7   "devices": [{"device", "logical", "operations": [{"name", "shapes": [text …], "cases", "share" (of
+ *                   the bound, the largest difference; null: not finite), "bound", "output", "ms", "cpu_ms", "fault"}]}]
+ *               8   "directions" as in 4
+ *               9   "modes": [{"name", "two_devices", "steps", "step_ms", "least_ms", "most_ms", "frames_per_s",
+ *                   "data_busy" (two devices), "model_busy", "model_waits"}]
+ *
+ * The file of --report has the same object; a page has it as "report" in <script type="application/json"
+ * id="validation">, beside "language" and "words" (validate_page.c), with '<', '>' and '&' as \u003c …
  *
  * Memory: a validation owns its job (devices, dataset) and the folder of its corpus; the report owns its JSON.
  */
@@ -50,6 +65,7 @@ struct mx_validate_report {
     int number, failed, skipped, warnings;
     enum mx_finding worst; /* of the current check */
     int code;              /* of the first failure; 0: none */
+    uint64_t begin_ns;     /* of the current check */
     int json_failures;
 };
 
@@ -73,8 +89,9 @@ void mx_validate_flag(struct mx_validate_report *report, cJSON *object, const ch
 cJSON *mx_validate_array(struct mx_validate_report *report, cJSON *object, const char *name);
 cJSON *mx_validate_element(struct mx_validate_report *report, cJSON *array); /* a new object at its end */
 
-/* Writes the JSON object to a file, or to the standard output for "-". */
-int mx_validate_json(struct mx_validate_report *report, const char *mode, const char *path);
+struct mx_validate;
+/* The JSON object of all that was found, which takes over the checks; NULL without memory. The caller deletes it. */
+cJSON *mx_validate_json(struct mx_validate *v, const char *mode);
 
 /* ---- the checks ---- */
 
@@ -85,6 +102,8 @@ struct mx_validate {
     struct mx_validate_report report;
     struct mx_job job; /* settings first; devices from check 2 on, dataset, options and plan from check 3 on */
     struct mx_profile_corpus corpus;
+    const atomic_bool *stop; /* set by a signal */
+    const char *page;        /* file of --report; NULL: none, and six checks */
 };
 
 static inline bool mx_validate_multi(const struct mx_validate *v)
@@ -103,5 +122,26 @@ int mx_validate_pipeline(struct mx_validate *v);
 /* The bytes it needs on each device; data is 0 on one device. */
 void mx_validate_pipeline_bytes(const struct mx_device_pair *pair, uint64_t *data, uint64_t *model);
 int mx_validate_step(struct mx_validate *v);
+int mx_validate_operations(struct mx_validate *v);
+int mx_validate_host_transfer(struct mx_validate *v);
+int mx_validate_training(struct mx_validate *v);
+
+/* ---- the file of --report ---- */
+
+/* Adds "machine" to the object. */
+void mx_validate_machine(struct mx_validate *v, cJSON *root);
+
+/* The texts of the page, in English; ends with a NULL key. The catalogue has the Persian of each, in the context
+ * "validation KEY". */
+struct mx_validate_page_word {
+    const char *key, *english;
+};
+extern const struct mx_validate_page_word mx_validate_page_words[];
+
+/* Whether a file of this name can be written, and tells of what kind it is. */
+int mx_validate_page_check(const char *path);
+/* Takes paths and the names of host, user and the made-up corpus out of all texts. */
+int mx_validate_page_hide(cJSON *root, const char *corpus);
+int mx_validate_page_save(const cJSON *root, const char *path);
 
 #endif

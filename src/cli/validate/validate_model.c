@@ -26,6 +26,8 @@
 #define LOSS_BOUND 1e-4
 #define MOVE_BOUND 0.02
 
+#define PAGE_BATCHES 4 /* of recordings for the steps of check 9, whose batches shall differ */
+
 static const char *const fault = "this is a fault of the program: please report it";
 
 /* ---- 3: the model ---- */
@@ -36,7 +38,8 @@ static int job_prepare(struct mx_validate *v)
     int rc = 0;
     struct mx_settings *const s = &v->job.settings;
     const int64_t batch = s->training.batch_size > 0 ? s->training.batch_size : 1;
-    rc = mx_profile_corpus_write(&v->corpus, batch < 4 ? 4 : batch, false, MX_VALIDATE_SEED);
+    const int64_t rows = batch < 4 ? 4 : batch;
+    rc = mx_profile_corpus_write(&v->corpus, v->page == NULL ? rows : rows * PAGE_BATCHES, false, MX_VALIDATE_SEED);
     if (rc == MX_ERR_IO) rc = mx_error_hint("name a folder that can be written to in TMPDIR");
     if (rc < 0) goto out;
     mx_free(s->data.train_data);

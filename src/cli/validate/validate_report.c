@@ -4,13 +4,15 @@
  * validate.h.
  *
  * cJSON's functions return NULL when memory runs out and accept NULL, so failures are counted and reported once, by
- * mx_validate_json.
+ * mx_validate_json's caller.
  */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/validate/validate.h"
 #include "myxtts/error.h"
@@ -53,6 +55,7 @@ void mx_validate_begin(struct mx_validate_report *report, const char *title)
 {
     report->number++;
     report->worst = MX_FINDING_PASS;
+    report->begin_ns = mx_clock_ns();
     report->check = mx_validate_element(report, report->checks);
     mx_validate_number(report, report->check, "number", report->number);
     mx_validate_text(report, report->check, "title", title);
@@ -96,6 +99,7 @@ bool mx_validate_end(struct mx_validate_report *report, int rc)
         mx_validate_say(report, MX_FINDING_FAIL, failure.hint, "%s", message);
         mx_error_clear();
     }
+    mx_validate_number(report, report->check, "seconds", (double)(mx_clock_ns() - report->begin_ns) * 1e-9);
     mx_validate_text(report, report->check, "status",
                      words[report->worst == MX_FINDING_NOTE ? MX_FINDING_PASS : report->worst]);
     return rc >= 0;
@@ -105,6 +109,7 @@ void mx_validate_skip(struct mx_validate_report *report, const char *why)
 {
     report->skipped++;
     mx_validate_say(report, MX_FINDING_NOTE, NULL, "not tried: %s", why);
+    mx_validate_number(report, report->check, "seconds", 0);
     mx_validate_text(report, report->check, "status", "skipped");
 }
 
@@ -148,11 +153,17 @@ cJSON *mx_validate_element(struct mx_validate_report *report, cJSON *array)
     return NULL;
 }
 
-int mx_validate_json(struct mx_validate_report *report, const char *mode, const char *path)
+cJSON *mx_validate_json(struct mx_validate *v, const char *mode)
 {
+    struct mx_validate_report *const report = &v->report;
     cJSON *const root = cJSON_CreateObject();
+    if (root == NULL) {
+        made(report, root);
+        return NULL;
+    }
     mx_validate_text(report, root, "format", "myxtts validation");
     mx_validate_number(report, root, "version", 1);
+    mx_validate_number(report, root, "written", (double)time(NULL));
     mx_validate_text(report, root, "mode", mode);
     mx_validate_flag(report, root, "passed", report->failed == 0);
     mx_validate_number(report, root, "exit_code", mx_error_exit_code(report->code));
@@ -160,11 +171,10 @@ int mx_validate_json(struct mx_validate_report *report, const char *mode, const 
     mx_validate_number(report, root, "failed", report->failed);
     mx_validate_number(report, root, "skipped", report->skipped);
     mx_validate_number(report, root, "warnings", report->warnings);
-    if (root != NULL && cJSON_AddItemToObject(root, "checks", report->checks))
+    mx_validate_machine(v, root);
+    if (cJSON_AddItemToObject(root, "checks", report->checks))
         report->checks = NULL; /* the root has it now */
     else
         made(report, NULL);
-    const int rc = mx_command_json(root, report->json_failures, path);
-    cJSON_Delete(root);
-    return rc;
+    return root;
 }

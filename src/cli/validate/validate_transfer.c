@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Check 4 of a validation: copies in each direction, of several sizes, whose contents are compared and whose speed is
+ * Check 4 of a validation, and 8 of one with a report: copies in each direction, of several sizes, whose contents are compared and whose speed is
  * measured. See validate.h.
  *
  * With two devices the sides are the data device and the model device; with one device they are the host and the
@@ -200,6 +200,23 @@ static size_t room(const struct rig *rig)
                                    : sizes[0]; /* where even that is too much, the limit refuses */
 }
 
+/* Copies between two sides, one of which may be the host, in both directions. */
+static int rig_check(struct mx_validate *v, struct rig *rig, cJSON *list)
+{
+    int rc = 0;
+    rig->most = room(rig);
+    rig->sent = mx_alloc(rig->most + TAIL, 1);
+    rig->got = mx_alloc(rig->most + TAIL, 1);
+    if (rig->sent == NULL || rig->got == NULL) MX_TRY(MX_ERR_NO_MEMORY);
+    for (int i = 0; i < 2; i++) MX_TRY(side_open(&rig->sides[i], &rig->sides[1 - i], rig->most + TAIL));
+    for (int way = 0; way < 2; way++) MX_TRY(direction_check(v, rig, way, list));
+out:
+    for (int i = 0; i < 2; i++) side_close(&rig->sides[i], &rig->sides[1 - i]);
+    mx_free(rig->sent);
+    mx_free(rig->got);
+    return rc;
+}
+
 int mx_validate_transfer(struct mx_validate *v)
 {
     int rc = 0;
@@ -208,11 +225,6 @@ int mx_validate_transfer(struct mx_validate *v)
     struct rig rig = {
         .sides = {{.name = two ? mx_device_logical(pair->data) : "host", .device = two ? pair->data : NULL},
                   {.name = mx_device_logical(pair->model), .device = pair->model}}};
-    rig.most = room(&rig);
-    rig.sent = mx_alloc(rig.most + TAIL, 1);
-    rig.got = mx_alloc(rig.most + TAIL, 1);
-    if (rig.sent == NULL || rig.got == NULL) MX_TRY(MX_ERR_NO_MEMORY);
-    for (int i = 0; i < 2; i++) MX_TRY(side_open(&rig.sides[i], &rig.sides[1 - i], rig.most + TAIL));
     if (two) {
         const bool peer = mx_device_can_peer(pair->data, pair->model);
         mx_validate_flag(&v->report, NULL, "peer", peer);
@@ -223,12 +235,25 @@ int mx_validate_transfer(struct mx_validate *v)
                         "One device: nothing is copied between devices; copies from "
                         "and to the host are checked");
     }
-    cJSON *const list = mx_validate_array(&v->report, NULL, "directions");
-    for (int way = 0; way < 2; way++) MX_TRY(direction_check(v, &rig, way, list));
+    MX_TRY(rig_check(v, &rig, mx_validate_array(&v->report, NULL, "directions")));
     mx_validate_say(&v->report, MX_FINDING_PASS, NULL, "Data transfer successful");
 out:
-    for (int i = 0; i < 2; i++) side_close(&rig.sides[i], &rig.sides[1 - i]);
-    mx_free(rig.sent);
-    mx_free(rig.got);
+    return rc;
+}
+
+int mx_validate_host_transfer(struct mx_validate *v)
+{
+    int rc = 0;
+    struct mx_device *const devices[] = {v->job.devices.data, v->job.devices.model};
+    cJSON *const list = mx_validate_array(&v->report, NULL, "directions");
+    if (!mx_validate_multi(v)) {
+        mx_validate_say(&v->report, MX_FINDING_NOTE, NULL, "One device: check 4 has measured it");
+        return 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = {.sides = {{.name = "host"}, {.name = mx_device_logical(devices[i]), .device = devices[i]}}};
+        MX_TRY(rig_check(v, &rig, list));
+    }
+out:
     return rc;
 }

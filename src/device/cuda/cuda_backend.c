@@ -221,6 +221,10 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
                                         .graphs = cu->graphs};
     out->work_bytes = mx_cuda_stream_bytes(out->memory_bytes, entry->capability);
     snprintf(out->products, sizeof out->products, "cuBLAS");
+    snprintf(out->driver, sizeof out->driver, "NVIDIA %s, CUDA %d.%d, NVRTC %d.%d, compute capability %d.%d",
+             cu->driver_text[0] != '\0' ? cu->driver_text : "(version unknown)", cu->driver_version / 1000,
+             cu->driver_version % 1000 / 10, cu->nvrtc_version / 1000, cu->nvrtc_version % 1000 / 10,
+             entry->capability / 10, entry->capability % 10);
     if (bf16) {
         snprintf(out->bf16_by, sizeof out->bf16_by, "tensor cores");
     } else {

@@ -136,10 +136,14 @@ static int state_device_info(void *context, int index, struct mx_device_info *ou
     const struct mx_opencl_entry *const entry = &state->entries[index];
     const cl_device_type type = type_of(cl, entry->id);
     cl_ulong bytes = 0;
+    char version[64], driver[96];
     memset(out, 0, sizeof *out);
     snprintf(out->backend, sizeof out->backend, "opencl");
     out->index = index;
     mx_opencl_device_text(cl, entry->id, CL_DEVICE_NAME, out->name, sizeof out->name);
+    mx_opencl_device_text(cl, entry->id, CL_DEVICE_VERSION, version, sizeof version);
+    mx_opencl_device_text(cl, entry->id, CL_DRIVER_VERSION, driver, sizeof driver);
+    snprintf(out->driver, sizeof out->driver, "%.32s, driver %.64s", version, driver);
     out->kind = type & CL_DEVICE_TYPE_GPU ? MX_DEVICE_GPU : type & CL_DEVICE_TYPE_CPU ? MX_DEVICE_CPU : MX_DEVICE_OTHER;
     cl->clGetDeviceInfo(entry->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     out->memory_bytes = bytes;

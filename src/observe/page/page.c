@@ -147,24 +147,39 @@ out:
     return rc;
 }
 
-int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
+void mx_page_frame_begin(struct mx_string *out, const struct mx_page_frame *frame)
 {
-    const bool persian = options->language == MX_WORDS_PERSIAN;
+    const bool persian = frame->language == MX_WORDS_PERSIAN;
     mx_string_append(out,
                      "<!DOCTYPE html>\n<html lang=\"%s\" dir=\"%s\"%s>\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
                      /* Even if the data were malicious, nothing can be loaded from elsewhere. */
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:; connect-src "
-                     "'self'\">\n<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
+                     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; media-src data:%s\">\n"
+                     "<title>MyXTTS</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s</style>\n"
                      "</head>\n<body>\n<main id=\"page\"></main>\n<noscript>%s</noscript>\n"
-                     "<script type=\"application/json\" id=\"run\">",
-                     mx_words_codes[options->language], persian ? "rtl" : "ltr", options->live ? " data-live" : "",
-                     (const char *)mx_page_style, mx_page_word_get(options->language, "no_script"));
+                     "<script type=\"application/json\" id=\"%s\">",
+                     mx_words_codes[frame->language], persian ? "rtl" : "ltr", frame->live ? " data-live" : "",
+                     frame->connects ? "; connect-src 'self'" : "", frame->style,
+                     mx_page_word_get(frame->language, "no_script"), frame->data);
+}
+
+void mx_page_frame_end(struct mx_string *out, const char *script)
+{
+    mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", script);
+}
+
+int mx_page_write(const struct mx_page_options *options, struct mx_string *out)
+{
+    mx_page_frame_begin(out, &(struct mx_page_frame){.language = options->language,
+                                                     .live = options->live,
+                                                     .connects = true,
+                                                     .style = (const char *)mx_page_style,
+                                                     .data = "run"});
     const int rc = data_put(options, out);
     if (rc < 0) return rc;
-    mx_string_append(out, "</script>\n<script>\n%s</script>\n</body>\n</html>\n", (const char *)mx_page_script);
+    mx_page_frame_end(out, (const char *)mx_page_script);
     return out->failure;
 }
 

@@ -62,6 +62,18 @@ extern const struct mx_page_word mx_page_words[];
 /* The text with this key in a language, for other pages that say the same; "" if there is none. */
 const char *mx_page_word_get(enum mx_words language, const char *key);
 
+/* What pages have in common: one self-contained file whose data stand in a script element. */
+struct mx_page_frame {
+    enum mx_words language;
+    bool live;         /* it follows a run */
+    bool connects;     /* it may ask the server that it comes from */
+    const char *style; /* CSS */
+    const char *data;  /* id of the script element */
+};
+/* Appends everything before the data, and everything after them with the script that shows them. */
+void mx_page_frame_begin(struct mx_string *out, const struct mx_page_frame *frame);
+void mx_page_frame_end(struct mx_string *out, const char *script);
+
 /* Appends the page to `out`. MX_ERR_NOT_FOUND with a hint if the folder holds neither metrics.jsonl nor run.json. */
 int mx_page_write(const struct mx_page_options *options, struct mx_string *out);
 /* Writes the page to a file, which is replaced as a whole. */
