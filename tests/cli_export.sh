@@ -14,8 +14,8 @@ fixture voice run
 fixture mute mute
 done_with train --quiet --train-data tones --output vocoder --part vocoder --steps 1 --epochs 1 --batch-size 4
 # shellcheck disable=SC2016
-tone_corpus prices 12 '$count = 16000; $loud = 9000; $step = 0.05; $text = "Der Ton $letter kostet 5 \$."'
-done_with train --quiet --train-data prices --output german "${small[@]}" --part both --set data.language=de --steps 1 --epochs 1
+tone_corpus prices 12 '$count = 16000; $loud = 9000; $step = 0.05; $text = "De toon $letter kost 5 \$."'
+done_with train --quiet --train-data prices --output dutch "${small[@]}" --part both --set data.language=nl --steps 1 --epochs 1
 
 # ---- refusals ----
 refused 1 'the run folder is missing' 'help' export --format piper --output voice
@@ -35,8 +35,8 @@ refused 2 'mute' '.' export run --vocoder mute --format piper --output voice
 refused 3 'cuda:7' '.' export run --format piper --output voice --device cuda:7
 : >file
 refused 2 'file' '.' export run --format piper --output file
-refused 3 "'\$'" 'train the voice on text without it' export german --format piper --output voice
-refused 3 "'\$'" 'train the voice on text without it' export german --format sherpa --output voice
+refused 3 "'\$'" 'train the voice on text without it' export dutch --format piper --output voice
+refused 3 "'\$'" 'train the voice on text without it' export dutch --format sherpa --output voice
 if "$program" train --quiet --train-data tones --output phonemes "${small[@]}" --set data.tokens=phonemes --part both --steps 1 --epochs 1 \
     >stdout 2>stderr; then
     done_with export phonemes --format sherpa --output found
