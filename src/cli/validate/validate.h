@@ -79,8 +79,8 @@ bool mx_validate_end(struct mx_validate_report *report, int rc);
 /* Ends the check as one that was not tried. */
 void mx_validate_skip(struct mx_validate_report *report, const char *why);
 /* One line. `hint` NULL or "": none. */
-void mx_validate_say(struct mx_validate_report *report, enum mx_finding finding, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+void mx_validate_report_add(struct mx_validate_report *report, enum mx_finding finding, const char *hint,
+                            const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Values of the current check; `object` NULL: those of the check itself. */
 void mx_validate_number(struct mx_validate_report *report, cJSON *object, const char *name, double value);

@@ -47,18 +47,19 @@ static void backend_json(struct mx_validate_report *r, cJSON *list, const struct
     mx_validate_text(r, object, "hint", status->hint);
 }
 
-static void devices_say(struct mx_validate_report *r, const struct mx_registry *registry, const char *backend)
+static void devices_report(struct mx_validate_report *r, const struct mx_registry *registry, const char *backend)
 {
     char size[MX_BYTES_TEXT_BYTES];
     for (int i = 0; i < mx_registry_device_count(registry); i++) {
         const struct mx_device_info *const info = mx_registry_device(registry, i);
         if (strcmp(info->backend, backend) != 0) continue;
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "%s:%d: %s, %s%s%s%s%s", info->backend, info->index, info->name,
-                        mx_bytes_text(info->memory_bytes, size), info->bf16_by[0] != '\0' ? ", bf16 by " : "",
-                        info->bf16_by, info->products[0] != '\0' ? ", products by " : "", info->products);
+        mx_validate_report_add(r, MX_FINDING_PASS, NULL, "%s:%d: %s, %s%s%s%s%s", info->backend, info->index,
+                               info->name, mx_bytes_text(info->memory_bytes, size),
+                               info->bf16_by[0] != '\0' ? ", bf16 by " : "", info->bf16_by,
+                               info->products[0] != '\0' ? ", products by " : "", info->products);
         if (info->products_missing[0] != '\0')
-            mx_validate_say(r, MX_FINDING_NOTE, "it would multiply matrices faster", "%s:%d: %s", info->backend,
-                            info->index, info->products_missing);
+            mx_validate_report_add(r, MX_FINDING_NOTE, "it would multiply matrices faster", "%s:%d: %s", info->backend,
+                                   info->index, info->products_missing);
     }
 }
 
@@ -79,19 +80,19 @@ int mx_validate_prerequisites(struct mx_validate *v)
         mx_registry_backend(registry, i, &status);
         backend_json(r, list, &status);
         if (status.available) {
-            mx_validate_say(r, MX_FINDING_PASS, NULL, "backend %s works (%d device%s detected)", status.name,
-                            status.device_count, status.device_count == 1 ? "" : "s");
-            devices_say(r, registry, status.name);
+            mx_validate_report_add(r, MX_FINDING_PASS, NULL, "backend %s works (%d device%s detected)", status.name,
+                                   status.device_count, status.device_count == 1 ? "" : "s");
+            devices_report(r, registry, status.name);
         } else if (backend_wanted(s, status.name)) {
             missing = status;
         } else {
-            mx_validate_say(r, MX_FINDING_NOTE, status.hint, "backend %s is not needed here and not available: %s",
-                            status.name, status.reason);
+            mx_validate_report_add(r, MX_FINDING_NOTE, status.hint,
+                                   "backend %s is not needed here and not available: %s", status.name, status.reason);
         }
     }
     if (!mx_topology_knows_pci())
-        mx_validate_say(r, MX_FINDING_NOTE, "a build with hwloc (package libhwloc-dev) can",
-                        "cannot determine how close devices on the PCI bus are to each other");
+        mx_validate_report_add(r, MX_FINDING_NOTE, "a build with hwloc (package libhwloc-dev) can",
+                               "cannot determine how close devices on the PCI bus are to each other");
     if (missing.name != NULL)
         MX_RAISE(MX_ERR_NO_DEVICE, missing.hint, "backend %s was asked for and is not available: %s", missing.name,
                  missing.reason);
@@ -163,9 +164,9 @@ static int limit_check(struct mx_validate *v, struct mx_device *device, const st
         MX_RAISE(MX_ERR_DEVICE, fault, "%" PRIu64 " bytes of %s are not counted where they are", taken,
                  mx_device_logical(device));
     mx_validate_number(&v->report, object, "taken_bytes", (double)taken);
-    mx_validate_say(&v->report, MX_FINDING_PASS, NULL,
-                    "Memory limit of %s enforced: %s; one byte more than the %s left was refused",
-                    mx_device_logical(device), limit_text, mx_bytes_text(left, left_text));
+    mx_validate_report_add(&v->report, MX_FINDING_PASS, NULL,
+                           "Memory limit of %s enforced: %s; one byte more than the %s left was refused",
+                           mx_device_logical(device), limit_text, mx_bytes_text(left, left_text));
     rc = 0;
 out:
     mx_buffer_release(buffer);
@@ -182,11 +183,11 @@ static int topology_check(struct mx_validate *v)
     if (rc < 0) return rc;
     mx_validate_text(r, NULL, "topology", mx_topology_word(link));
     mx_validate_flag(r, NULL, "topology_slow", mx_topology_slow(link));
-    mx_validate_say(r,
-                    remedy != NULL            ? MX_FINDING_WARNING
-                    : link == MX_LINK_UNKNOWN ? MX_FINDING_NOTE
-                                              : MX_FINDING_PASS,
-                    remedy, "%s", words);
+    mx_validate_report_add(r,
+                           remedy != NULL            ? MX_FINDING_WARNING
+                           : link == MX_LINK_UNKNOWN ? MX_FINDING_NOTE
+                                                     : MX_FINDING_PASS,
+                           remedy, "%s", words);
     return 0;
 }
 
@@ -201,27 +202,29 @@ int mx_validate_placement(struct mx_validate *v)
         MX_TRY(mapping_check(v, pair->data, 0));
         MX_TRY(mapping_check(v, pair->model, 1));
         if (!pair->choice.plain)
-            mx_validate_say(r, MX_FINDING_PASS, NULL, "GPU indices valid: data_gpu=%d (%s), model_gpu=%d (%s)",
-                            mx_device_info(pair->data)->index, mx_device_name(pair->data),
-                            mx_device_info(pair->model)->index, mx_device_name(pair->model));
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "Set %sdevices: %s is %s now, %s is %s",
-                        pair->choice.plain ? "" : "visible ", mx_device_name(pair->data), mx_device_logical(pair->data),
-                        mx_device_name(pair->model), mx_device_logical(pair->model));
+            mx_validate_report_add(r, MX_FINDING_PASS, NULL, "GPU indices valid: data_gpu=%d (%s), model_gpu=%d (%s)",
+                                   mx_device_info(pair->data)->index, mx_device_name(pair->data),
+                                   mx_device_info(pair->model)->index, mx_device_name(pair->model));
+        mx_validate_report_add(r, MX_FINDING_PASS, NULL, "Set %sdevices: %s is %s now, %s is %s",
+                               pair->choice.plain ? "" : "visible ", mx_device_name(pair->data),
+                               mx_device_logical(pair->data), mx_device_name(pair->model),
+                               mx_device_logical(pair->model));
         MX_TRY(limit_check(v, pair->data, pair->model, "data", list));
         MX_TRY(limit_check(v, pair->model, pair->data, "model", list));
         MX_TRY(topology_check(v));
     } else {
         MX_TRY(mapping_check(v, pair->model, 0));
         if (pair->choice.fallback[0] != '\0')
-            mx_validate_say(r, MX_FINDING_WARNING, NULL, "%s: %s",
-                            pair->choice.best ? "The CPU instead of a GPU that cannot be used"
-                                              : "One device instead of two",
-                            pair->choice.fallback);
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "%s%s is %s now, for data and model", mx_device_name(pair->model),
-                        pair->choice.best ? ", the best there is," : "", mx_device_logical(pair->model));
+            mx_validate_report_add(r, MX_FINDING_WARNING, NULL, "%s: %s",
+                                   pair->choice.best ? "The CPU instead of a GPU that cannot be used"
+                                                     : "One device instead of two",
+                                   pair->choice.fallback);
+        mx_validate_report_add(r, MX_FINDING_PASS, NULL, "%s%s is %s now, for data and model",
+                               mx_device_name(pair->model), pair->choice.best ? ", the best there is," : "",
+                               mx_device_logical(pair->model));
         MX_TRY(limit_check(v, pair->model, NULL, "both", list));
-        mx_validate_say(r, MX_FINDING_NOTE, NULL, "%s has one device: there is no topology to check",
-                        mx_mode_name(&pair->choice));
+        mx_validate_report_add(r, MX_FINDING_NOTE, NULL, "%s has one device: there is no topology to check",
+                               mx_mode_name(&pair->choice));
     }
 out:
     return rc;

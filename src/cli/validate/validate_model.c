@@ -165,13 +165,14 @@ int mx_validate_model(struct mx_validate *v)
     if (taken != planned)
         MX_RAISE(MX_ERR_DEVICE, fault, "the model took %" PRIu64 " bytes of %s instead of the %" PRIu64 " planned",
                  taken, logical, planned);
-    mx_validate_say(r, MX_FINDING_PASS, NULL, "Model created successfully on %s (%s%s, %.2f M parameters)", logical,
-                    job->options.model.size.name, changes_of(&job->options.model.size), (double)p->parameters * 1e-6);
-    mx_validate_say(r, MX_FINDING_PASS, NULL, "Its memory, %s as planned, is on %s%s%s%s", mx_bytes_text(taken, text),
-                    logical, two ? "; " : "", two ? mx_device_logical(job->devices.data) : "",
-                    two ? " holds none of it" : "");
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL, "Model created successfully on %s (%s%s, %.2f M parameters)",
+                           logical, job->options.model.size.name, changes_of(&job->options.model.size),
+                           (double)p->parameters * 1e-6);
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL, "Its memory, %s as planned, is on %s%s%s%s",
+                           mx_bytes_text(taken, text), logical, two ? "; " : "",
+                           two ? mx_device_logical(job->devices.data) : "", two ? " holds none of it" : "");
     if (job->options.model.mixed && mx_device_pair_bf16_slow(job->device, slow, sizeof slow))
-        mx_validate_say(r, MX_FINDING_WARNING, MX_DEVICE_PAIR_BF16_HINT, "%s", slow);
+        mx_validate_report_add(r, MX_FINDING_WARNING, MX_DEVICE_PAIR_BF16_HINT, "%s", slow);
 out:
     trial_close(&trial);
     return rc;
@@ -223,9 +224,9 @@ static int reference_run(struct mx_validate *v, struct result *out, bool *room)
     if (!*room) {
         char need[MX_BYTES_TEXT_BYTES], have[MX_BYTES_TEXT_BYTES];
         mx_bytes_compare(plan.device_bytes, left, need, have);
-        mx_validate_say(&v->report, MX_FINDING_WARNING, "a smaller '--batch-size' can be compared",
-                        "The step was not compared: on one device it would take %s of %s, which has %s", need,
-                        mx_device_name(job->device), have);
+        mx_validate_report_add(&v->report, MX_FINDING_WARNING, "a smaller '--batch-size' can be compared",
+                               "The step was not compared: on one device it would take %s of %s, which has %s", need,
+                               mx_device_name(job->device), have);
         goto out;
     }
     if (all > limit) MX_TRY(mx_budget_set_limit(budget, all));
@@ -329,10 +330,10 @@ static int results_compare(struct mx_validate *v, const struct result *flow, con
     if (d.moved == 0)
         MX_RAISE(MX_ERR_DEVICE, fault, "a training step changed nothing: loss %g, gradient %g", loss,
                  flow->report.grad_norm);
-    mx_validate_say(r, MX_FINDING_PASS, NULL,
-                    "Loss %.4f on %" PRId64 " utterances (%" PRId64 " frames), finite; "
-                    "%" PRId64 " weights changed",
-                    loss, flow->report.utterances, flow->report.frames, d.moved);
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL,
+                           "Loss %.4f on %" PRId64 " utterances (%" PRId64 " frames), finite; "
+                           "%" PRId64 " weights changed",
+                           loss, flow->report.utterances, flow->report.frames, d.moved);
     if (exact && d.different > 0)
         MX_RAISE(MX_ERR_DEVICE, hint,
                  "the same step on %s gives different weights: %" PRId64 " of %" PRId64 " differ, by up to %g", how,
@@ -343,12 +344,14 @@ static int results_compare(struct mx_validate *v, const struct result *flow, con
                  "the step (%g allowed)",
                  how, loss, other, LOSS_BOUND, d.share, MOVE_BOUND);
     if (exact)
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "The same step on %s gives the same %" PRId64 " weights, bit for bit",
-                        how, flow->floats);
+        mx_validate_report_add(r, MX_FINDING_PASS, NULL,
+                               "The same step on %s gives the same %" PRId64 " weights, bit for bit", how,
+                               flow->floats);
     else
-        mx_validate_say(r, MX_FINDING_PASS, NULL,
-                        "The same step on %s agrees: losses within %g of each other, weights within %g of the step",
-                        how, LOSS_BOUND, MOVE_BOUND);
+        mx_validate_report_add(
+            r, MX_FINDING_PASS, NULL,
+            "The same step on %s agrees: losses within %g of each other, weights within %g of the step", how,
+            LOSS_BOUND, MOVE_BOUND);
 out:
     return rc;
 }
@@ -367,7 +370,7 @@ int mx_validate_step(struct mx_validate *v)
     MX_TRY(reference_run(v, &plain, &room));
     if (room) MX_TRY(finite_check(&plain.report, "on one device"));
     if (room) MX_TRY(results_compare(v, &flow, &plain));
-    mx_validate_say(&v->report, MX_FINDING_PASS, NULL, "Training step successful");
+    mx_validate_report_add(&v->report, MX_FINDING_PASS, NULL, "Training step successful");
 out:
     mx_free(flow.weights);
     mx_free(plain.weights);

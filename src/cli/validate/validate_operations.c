@@ -159,10 +159,11 @@ static int device_check(struct bench *b, cJSON *list)
                  "%d of %d operations on %s are not what the CPU computes; the first: %s", b->wrong, b->operations,
                  logical, b->fault);
     if (b->most == 0)
-        mx_validate_say(r, MX_FINDING_PASS, NULL, "%d operations on %s give the same results as the CPU in %d cases",
-                        b->operations, logical, b->cases);
+        mx_validate_report_add(r, MX_FINDING_PASS, NULL,
+                               "%d operations on %s give the same results as the CPU in %d cases", b->operations,
+                               logical, b->cases);
     else
-        mx_validate_say(
+        mx_validate_report_add(
             r, MX_FINDING_PASS, NULL,
             "%d operations on %s agree with the CPU in %d cases: at most %.0f %% of what rounding may do (%s)",
             b->operations, logical, b->cases, 100 * b->most, mx_op_name(b->most_op));

@@ -66,7 +66,7 @@ struct outcome {
 
 /* ---- work ---- */
 
-static void matrix_make(uint64_t stream, float *out)
+static void matrix_compute(uint64_t stream, float *out)
 {
     const float scale = 2 / sqrtf(WIDTH);
     for (size_t i = 0; i < FLOATS; i++) out[i] = scale * (mx_rng_uniform(MX_VALIDATE_SEED, stream, i) - 0.5f);
@@ -103,7 +103,7 @@ static int work_load(void *context, int lane, uint64_t number, void *host_slot, 
     (void)context;
     (void)lane;
     (void)cancel; /* one matrix is made at once */
-    matrix_make(STREAM_BATCH + number, ((struct slot *)host_slot)->host);
+    matrix_compute(STREAM_BATCH + number, ((struct slot *)host_slot)->host);
     return 0;
 }
 
@@ -141,7 +141,7 @@ static int matrix_open(struct mx_device *device, struct mx_stream *stream, uint6
     int rc = 0;
     float *const values = mx_alloc(FLOATS, sizeof *values);
     if (values == NULL) return MX_ERR_NO_MEMORY;
-    matrix_make(random, values);
+    matrix_compute(random, values);
     MX_TRY(mx_buffer_create(device, "validation", MATRIX_BYTES, out));
     MX_TRY(mx_copy_upload(stream, mx_slice_at(*out, 0), values, MATRIX_BYTES));
     MX_TRY(mx_stream_sync(stream));
@@ -325,8 +325,8 @@ static bool finite_all(const float *values)
     return true;
 }
 
-static void outcome_say(struct mx_validate *v, const struct simulation *sim, const struct outcome *plain,
-                        const struct outcome *flow)
+static void outcome_report(struct mx_validate *v, const struct simulation *sim, const struct outcome *plain,
+                           const struct outcome *flow)
 {
     struct mx_validate_report *const r = &v->report;
     const double speed_up = (double)plain->wall_ns / (double)flow->wall_ns;
@@ -344,27 +344,29 @@ static void outcome_say(struct mx_validate *v, const struct simulation *sim, con
     mx_validate_number(r, NULL, "overlap", overlap);
     mx_validate_flag(r, NULL, "in_order", true);
     mx_validate_flag(r, NULL, "equal", true);
-    mx_validate_say(r, MX_FINDING_PASS, NULL,
-                    "Order kept: %d batches, each once, in the order in which they were drawn", BATCHES);
-    mx_validate_say(r, MX_FINDING_PASS, NULL, "Results with and without overlap are equal, bit for bit");
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL,
+                           "Order kept: %d batches, each once, in the order in which they were drawn", BATCHES);
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL, "Results with and without overlap are equal, bit for bit");
     if (!sim->two)
-        mx_validate_say(r, MX_FINDING_NOTE, NULL,
-                        "One device works on data and model in turn: %.1f ms without buffer, %.1f ms with it (%.2fx)",
-                        (double)plain->wall_ns * 1e-6, (double)flow->wall_ns * 1e-6, speed_up);
+        mx_validate_report_add(
+            r, MX_FINDING_NOTE, NULL,
+            "One device works on data and model in turn: %.1f ms without buffer, %.1f ms with it (%.2fx)",
+            (double)plain->wall_ns * 1e-6, (double)flow->wall_ns * 1e-6, speed_up);
     else if (overlap < OVERLAP_LOW)
-        mx_validate_say(r, MX_FINDING_WARNING,
-                        "see that no other program uses the devices and that they do not share cores ('myxtts "
-                        "devices'); 'myxtts profile' shows where the time goes",
-                        "No overlap: data and model were at work together in %.1f %% of the time that the shorter "
-                        "of them takes (%.2fx)",
-                        100 * overlap, speed_up);
+        mx_validate_report_add(
+            r, MX_FINDING_WARNING,
+            "see that no other program uses the devices and that they do not share cores ('myxtts "
+            "devices'); 'myxtts profile' shows where the time goes",
+            "No overlap: data and model were at work together in %.1f %% of the time that the shorter "
+            "of them takes (%.2fx)",
+            100 * overlap, speed_up);
     else
-        mx_validate_say(
+        mx_validate_report_add(
             r, MX_FINDING_PASS, NULL,
             "Overlap: data and model were at work together in %.0f %% of the time that the shorter of them takes; "
             "%.1f ms instead of %.1f ms (%.2fx; the fastest of %d runs each)",
             100 * overlap, (double)flow->wall_ns * 1e-6, (double)plain->wall_ns * 1e-6, speed_up, ROUNDS);
-    mx_validate_say(r, MX_FINDING_PASS, NULL, "Pipeline simulation successful");
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL, "Pipeline simulation successful");
 }
 
 /* Both runs, whose results must be equal; keeps the faster of the last ones and these. */
@@ -395,7 +397,7 @@ int mx_validate_pipeline(struct mx_validate *v)
     MX_TRY(simulation_open(&sim, &v->job.devices));
     /* On a machine that others use, too, a device may not have got its turn: that is no lack of overlap. */
     for (int i = 0; i < (sim.two ? ROUNDS : 1); i++) MX_TRY(round_run(&sim, &plain, &flow));
-    outcome_say(v, &sim, &plain, &flow);
+    outcome_report(v, &sim, &plain, &flow);
 out:
     simulation_close(&sim);
     mx_free(plain.sum);

@@ -67,7 +67,8 @@ void mx_validate_begin(struct mx_validate_report *report, const char *title)
     fflush(stdout); /* messages on the standard error come where they belong */
 }
 
-void mx_validate_say(struct mx_validate_report *report, enum mx_finding finding, const char *hint, const char *fmt, ...)
+void mx_validate_report_add(struct mx_validate_report *report, enum mx_finding finding, const char *hint,
+                            const char *fmt, ...)
 {
     char text[LINE_BYTES];
     va_list arguments;
@@ -96,7 +97,7 @@ bool mx_validate_end(struct mx_validate_report *report, int rc)
         /* Messages about modes begin with a mark of their own. */
         const char *const message =
             strncmp(failure.message, "❌ ", strlen("❌ ")) == 0 ? failure.message + strlen("❌ ") : failure.message;
-        mx_validate_say(report, MX_FINDING_FAIL, failure.hint, "%s", message);
+        mx_validate_report_add(report, MX_FINDING_FAIL, failure.hint, "%s", message);
         mx_error_clear();
     }
     mx_validate_number(report, report->check, "seconds", (double)(mx_clock_ns() - report->begin_ns) * 1e-9);
@@ -108,7 +109,7 @@ bool mx_validate_end(struct mx_validate_report *report, int rc)
 void mx_validate_skip(struct mx_validate_report *report, const char *why)
 {
     report->skipped++;
-    mx_validate_say(report, MX_FINDING_NOTE, NULL, "not tried: %s", why);
+    mx_validate_report_add(report, MX_FINDING_NOTE, NULL, "not tried: %s", why);
     mx_validate_number(report, report->check, "seconds", 0);
     mx_validate_text(report, report->check, "status", "skipped");
 }

@@ -41,14 +41,14 @@ static int mode_run(struct mx_validate *v, struct mx_job *job, const char *name,
     MX_TRY(mx_profile_run(job, &request, out));
     mode_json(&v->report, list, name, out);
     if (out->two_devices)
-        mx_validate_say(
+        mx_validate_report_add(
             &v->report, MX_FINDING_PASS, NULL,
             "%s: %d steps of %.1f ms; the data device was busy %.0f %% of the time, the model device %.0f %%", name,
             STEPS, out->step_ns.mean * 1e-6, 100 * out->data_share, 100 * out->model_share);
     else
-        mx_validate_say(&v->report, MX_FINDING_PASS, NULL,
-                        "%s: %d steps of %.1f ms; the device was busy %.0f %% of the time", name, STEPS,
-                        out->step_ns.mean * 1e-6, 100 * out->model_share);
+        mx_validate_report_add(&v->report, MX_FINDING_PASS, NULL,
+                               "%s: %d steps of %.1f ms; the device was busy %.0f %% of the time", name, STEPS,
+                               out->step_ns.mean * 1e-6, 100 * out->model_share);
 out:
     return rc;
 }
@@ -73,8 +73,8 @@ int mx_validate_training(struct mx_validate *v)
     }
     MX_TRY(mode_run(v, &v->job, two ? "Two devices" : "One device", progress, list, &both));
     if (two)
-        mx_validate_say(&v->report, MX_FINDING_NOTE, NULL, "Two devices are %.2f times as fast as one",
-                        one.step_ns.mean / (both.step_ns.mean > 0 ? both.step_ns.mean : 1));
+        mx_validate_report_add(&v->report, MX_FINDING_NOTE, NULL, "Two devices are %.2f times as fast as one",
+                               one.step_ns.mean / (both.step_ns.mean > 0 ? both.step_ns.mean : 1));
 out:
     mx_progress_finish(progress);
     mx_job_close(&single);

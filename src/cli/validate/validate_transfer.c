@@ -178,9 +178,9 @@ static int direction_check(struct mx_validate *v, const struct rig *rig, int way
     mx_validate_number(r, object, "bandwidth_gb_s", (double)largest / bulk_ns);
     mx_validate_number(r, object, "latency_bytes", (double)sizes[0]);
     mx_validate_number(r, object, "latency_us", tiny_ns * 1e-3);
-    mx_validate_say(r, MX_FINDING_PASS, NULL,
-                    "%s → %s: contents equal in %d sizes up to %s; %.2f GB/s, latency %.1f µs", from->name, to->name,
-                    count, mx_bytes_text(largest, text), (double)largest / bulk_ns, tiny_ns * 1e-3);
+    mx_validate_report_add(r, MX_FINDING_PASS, NULL,
+                           "%s → %s: contents equal in %d sizes up to %s; %.2f GB/s, latency %.1f µs", from->name,
+                           to->name, count, mx_bytes_text(largest, text), (double)largest / bulk_ns, tiny_ns * 1e-3);
 out:
     return rc;
 }
@@ -228,15 +228,15 @@ int mx_validate_transfer(struct mx_validate *v)
     if (two) {
         const bool peer = mx_device_can_peer(pair->data, pair->model);
         mx_validate_flag(&v->report, NULL, "peer", peer);
-        mx_validate_say(&v->report, MX_FINDING_PASS, NULL, "Copies between the devices are %s",
-                        peer ? "direct (peer)" : "staged through the memory of the host");
+        mx_validate_report_add(&v->report, MX_FINDING_PASS, NULL, "Copies between the devices are %s",
+                               peer ? "direct (peer)" : "staged through the memory of the host");
     } else {
-        mx_validate_say(&v->report, MX_FINDING_NOTE, NULL,
-                        "One device: nothing is copied between devices; copies from "
-                        "and to the host are checked");
+        mx_validate_report_add(&v->report, MX_FINDING_NOTE, NULL,
+                               "One device: nothing is copied between devices; copies from "
+                               "and to the host are checked");
     }
     MX_TRY(rig_check(v, &rig, mx_validate_array(&v->report, NULL, "directions")));
-    mx_validate_say(&v->report, MX_FINDING_PASS, NULL, "Data transfer successful");
+    mx_validate_report_add(&v->report, MX_FINDING_PASS, NULL, "Data transfer successful");
 out:
     return rc;
 }
@@ -247,7 +247,7 @@ int mx_validate_host_transfer(struct mx_validate *v)
     struct mx_device *const devices[] = {v->job.devices.data, v->job.devices.model};
     cJSON *const list = mx_validate_array(&v->report, NULL, "directions");
     if (!mx_validate_multi(v)) {
-        mx_validate_say(&v->report, MX_FINDING_NOTE, NULL, "One device: check 4 has measured it");
+        mx_validate_report_add(&v->report, MX_FINDING_NOTE, NULL, "One device: check 4 has measured it");
         return 0;
     }
     for (int i = 0; i < 2; i++) {

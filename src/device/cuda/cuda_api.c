@@ -53,7 +53,7 @@ static const struct symbol nvml_symbols[] = {MX_CUDA_NVML_LIST(MUST, MAY){NULL, 
 #undef MAY
 
 /* The name of the first symbol that must be there and is not; NULL if all are. */
-static const char *symbols_take(struct mx_cuda_api *api, void *library, const struct symbol *symbols)
+static const char *symbols_load(struct mx_cuda_api *api, void *library, const struct symbol *symbols)
 {
     for (const struct symbol *s = symbols; s->name; s++) {
         void *const entry = dlsym(library, s->name);
@@ -107,7 +107,7 @@ static int library_load(struct mx_cuda_api *api, const struct library *library, 
         found = mx_native_cuda_library(name);
     }
     if (!found) return MX_FAIL(MX_ERR_NO_DEVICE, library->hint, "%s", library->what);
-    const char *const missing = symbols_take(api, found, library->symbols);
+    const char *const missing = symbols_load(api, found, library->symbols);
     if (missing) {
         return MX_FAIL(MX_ERR_NO_DEVICE, library->hint, "%s has no %s: it is older than CUDA 11.8",
                        path && *path ? path : name, missing);

@@ -124,7 +124,7 @@ static bool chosen(const struct mx_registry_options *options, int index)
 
 /* Which physical device is which; the user is informed for the devices in use if the environment has changed the order.
  */
-static void devices_tell(const struct mx_cuda_state *state, const struct mx_registry_options *options)
+static void devices_log(const struct mx_cuda_state *state, const struct mx_registry_options *options)
 {
     const char *const visible = getenv("CUDA_VISIBLE_DEVICES");
     const struct mx_cuda_api *const cu = &state->api;
@@ -156,7 +156,7 @@ static int state_open(const struct mx_registry_options *options, void **out)
     if (!state) return MX_ERR_NO_MEMORY;
     MX_TRY(mx_cuda_api_load(&state->api));
     MX_TRY(devices_find(state));
-    devices_tell(state, options);
+    devices_log(state, options);
     *out = state;
 out:
     if (rc == MX_ERR_NO_DEVICE && state->api.present) {
