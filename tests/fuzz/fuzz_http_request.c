@@ -20,8 +20,25 @@
 #define TEXT_MAX 2000
 
 static const char *const languages[] = {"en", "fa"}, *const speakers[] = {"anna", "bob"};
-static const struct mx_service_voice voices[] = {{"one", "One", languages, 1, NULL, 0, 22050, "", ""},
-                                                 {"two", "Two", languages, 2, speakers, 2, 22050, "", ""}};
+static const struct mx_service_voice voices[] = {
+    {.id = "one",
+     .name = "One",
+     .languages = languages,
+     .language_count = 1,
+     .rate = 22050,
+     .licence = "",
+     .attribution = ""},
+    {.id = "two",
+     .name = "Two",
+     .languages = languages,
+     .language_count = 2,
+     .speakers = speakers,
+     .speaker_languages = languages,
+     .speaker_count = 2,
+     .rate = 22050,
+     .licence = "",
+     .attribution = ""},
+};
 
 size_t mx_service_voice_count(const struct mx_service *service)
 {
