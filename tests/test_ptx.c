@@ -193,10 +193,12 @@ static __int128 extended(const struct type *type, uint64_t word)
 static uint64_t whole_sum(const struct type *type, const char *name, const uint64_t operands[3])
 {
     const __int128 a = extended(type, operands[0]), b = extended(type, operands[1]), c = extended(type, operands[2]);
+    /* Of two unsigned words the product has 128 bits; the low ones are the same without a sign. */
+    const unsigned __int128 product = (unsigned __int128)a * (unsigned __int128)b;
     const __int128 result = strcmp(name, "add") == 0      ? a + b
                             : strcmp(name, "sub") == 0    ? a - b
-                            : strcmp(name, "mul.lo") == 0 ? a * b
-                            : strcmp(name, "mad.lo") == 0 ? a * b + c
+                            : strcmp(name, "mul.lo") == 0 ? (__int128)product
+                            : strcmp(name, "mad.lo") == 0 ? (__int128)(product + (unsigned __int128)c)
                             : strcmp(name, "min") == 0    ? (a < b ? a : b)
                             : strcmp(name, "max") == 0    ? (a > b ? a : b)
                             : strcmp(name, "div") == 0    ? a / b
