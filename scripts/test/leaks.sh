@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# Prints the option of LeakSanitizer with which programs run here: detect_leaks=1, or detect_leaks=0 where it cannot work,
-# and then says so. It stops the threads of a process by ptrace; where a container forbids that, every program that was built
-# with it fails when it ends.
+# Prints detect_leaks=0, the option of LeakSanitizer with which programs run where it cannot work, and says so; nothing
+# elsewhere, since tests may turn it off themselves. It stops the threads of a process by ptrace; where a container forbids
+# that, every program that was built with it fails when it ends.
 
 set -euo pipefail
 
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 printf 'int main(void)\n{\n    return 0;\n}\n' >"$work/empty.c"
 cc -fsanitize=address -o "$work/empty" "$work/empty.c"
 if ASAN_OPTIONS='' LSAN_OPTIONS='' "$work/empty" >"$work/said" 2>&1; then
-    printf 'detect_leaks=1\n'
+    exit
 elif grep -q LeakSanitizer "$work/said"; then
     printf 'skipped: leaks are not looked for, because no process may trace another one here (ptrace)\n' >&2
     printf 'detect_leaks=0\n'
