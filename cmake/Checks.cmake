@@ -27,7 +27,10 @@ set(MX_UNSANITIZED_TESTS batch_table catalogue comments docs install layering mi
 list(APPEND MX_UNSANITIZED_TESTS test_opencl_ops test_opencl_clblast cli_opencl cli_clblast)
 # the cases of test_ops_forward and test_ops_grad once more, to compare bits, and the pipelines of test_pipeline with
 # random sizes, which `make tsan` runs;
-list(APPEND MX_UNSANITIZED_TESTS test_ops_deterministic test_ops_packed test_pipeline_random)
+list(APPEND MX_UNSANITIZED_TESTS test_bits test_ops_deterministic test_ops_packed test_pipeline_random)
+# long texts, whose rules test_golden_sentences and fuzz_text run, and the program on descriptions of other machines, which
+# test_topology reads;
+list(APPEND MX_UNSANITIZED_TESTS test_text_bounds cli_topology)
 # trainings whose results are compared, while test_trainer, test_share_devices, test_trainer_memory, test_freeze,
 # test_adapter, test_languages, test_cuda_*, test_nccl and the other tests of MPI run the same code.
 list(APPEND MX_UNSANITIZED_TESTS test_cuda_pair test_job_memory test_share_work test_two_speakers cli_adapter cli_cuda cli_freeze
