@@ -61,7 +61,7 @@ static size_t folded(const char *text, uint32_t *out, size_t room)
     while (*text && count + 1 < room) {
         uint32_t point;
         text += mx_utf8_decode(text, &point);
-        if (point == 'o' && !strncmp(text, "ʊ", 2)) { /* "row" is told from "row" by nothing else */
+        if (point == 'o' && !strncmp(text, "ʊ", 2)) { /* nothing else distinguishes the readings of "row" */
             point = 'O';
         } else if ((point == 0x2a4 || point == 0x2a7) && count + 3 < room) { /* ʤ and ʧ are two sounds for espeak-ng */
             out[count++] = point == 0x2a4 ? 'd' : 't';

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # myxtts corpus cut of the program given as $1, from the outside: what is refused and how, and that the folder it makes is
-# a corpus. The voice is hardly trained and the speech is tones (support/tones.sh), but for a minute of speech at the end, in
+# a corpus. The voice is hardly trained and the speech is tones (support/tones.sh), except a minute of speech at the end, in
 # which passages are missing; how exactly words are found is measured by scripts/bench/cut.sh.
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 . "$here/support/cli.sh"

@@ -27,7 +27,7 @@ inside() {
         my $d = decode_json($data); $d->{words}{$_}{title} eq "" and die for qw(en fa); print encode_json($d->{report})' "$1"
 }
 
-# complete "what" DEVICES FILE: a report of so many devices
+# complete "what" DEVICES FILE: a report with this number of devices
 complete() {
     check "$1: nine checks, none failed" json '$r->{passed} && $r->{total} == 9 && @$c == 9 && $r->{skipped} == 0
         && !grep { !exists $_->{seconds} } @$c' "$3"

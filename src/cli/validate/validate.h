@@ -138,7 +138,7 @@ struct mx_validate_page_word {
 };
 extern const struct mx_validate_page_word mx_validate_page_words[];
 
-/* Whether a file of this name can be written, and tells of what kind it is. */
+/* Whether a file of this name can be written, and of which kind it would be. */
 int mx_validate_page_check(const char *path);
 /* Takes paths and the names of host, user and the made-up corpus out of all texts. */
 int mx_validate_page_hide(cJSON *root, const char *corpus);

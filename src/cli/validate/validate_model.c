@@ -26,7 +26,7 @@
 #define LOSS_BOUND 1e-4
 #define MOVE_BOUND 0.02
 
-#define PAGE_BATCHES 4 /* of recordings for the steps of check 9, whose batches shall differ */
+#define PAGE_BATCHES 4 /* of recordings for the steps of check 9, whose batches must differ */
 
 static const char *const fault = "this is a fault of the program: please report it";
 

@@ -131,7 +131,7 @@ struct mx_forms {
     bool capitals;        /* all nouns have them: after "2 Pck." a capital begins no sentence */
     bool dialed;          /* country codes of two digits are said as numbers */
     bool spells;          /* short words of addresses are spelled if they hardly can be said */
-    unsigned phone_group; /* groups of a telephone number with so many digits or fewer are said as numbers; 0: none */
+    unsigned phone_group; /* telephone groups of at most this many digits are said as numbers; 0: none */
     /* (optional) What to add to "cardinal" (or "ordinal") for a number here: "feminine", "genitive". `gender` is that of
      * what is counted, "" if no unit tells. What the language has no rule set for loses its last part. */
     void (*agree)(const struct mx_form_match *match, const struct mx_form_capture *number, bool ordinal,
