@@ -212,10 +212,11 @@ void mx_form_number_verbalise(const struct mx_form_match *match,
                               struct mx_text_points *out); /* {n}; 007 digit by digit */
 /* {n}, {currency}, {n2}, {i}; then what the row has as `spoken`. */
 void mx_form_money_verbalise(const struct mx_form_match *match, struct mx_text_points *out);
-bool mx_form_is_unit(const struct mx_form_match *match);  /* {unit} is not the beginning of something else */
-bool mx_form_is_ratio(const struct mx_form_match *match); /* {unit}/{unit2} is no unit of its own: "km/h" */
-bool mx_form_is_dated(const struct mx_form_match *match); /* after a word of the list "dated": "am", "el", "le" */
-bool mx_form_is_range(const struct mx_form_match *match); /* {n}-{n2} is no difference and no part of a date */
+bool mx_form_is_unit(const struct mx_form_match *match);     /* {unit} is not the beginning of something else */
+bool mx_form_is_ratio(const struct mx_form_match *match);    /* {unit}/{unit2} is no unit of its own: "km/h" */
+bool mx_form_is_dated(const struct mx_form_match *match);    /* after a word of the list "dated": "am", "el", "le" */
+bool mx_form_is_range(const struct mx_form_match *match);    /* {n}-{n2} is no difference and no part of a date */
+bool mx_form_is_fraction(const struct mx_form_match *match); /* {i}/{i2} is no whole number and no part of a path */
 unsigned mx_form_power(const struct mx_form_match *match, bool *minus); /* the exponent of ⁻{power}{power2}{power3} */
 unsigned mx_form_year_value(const struct mx_form_match *match); /* {year}, or {yy} within a century around now */
 

@@ -70,6 +70,12 @@ bool mx_form_is_range(const struct mx_form_match *match)
     return after != '=' && !(after == ' ' && mx_form_point(match, match->end + 1) == '=');
 }
 
+bool mx_form_is_fraction(const struct mx_form_match *match)
+{
+    const uint32_t before = match->begin > 0 ? match->points[match->begin - 1] : 0;
+    return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
+}
+
 bool mx_form_is_unit(const struct mx_form_match *match)
 {
     const struct mx_form_capture *const unit = mx_form_capture(match, "unit");

@@ -141,12 +141,6 @@ static void duration_verbalise(const struct mx_form_match *match, struct mx_text
 
 /* ---- fractions ---- */
 
-static bool is_fraction(const struct mx_form_match *match)
-{
-    const uint32_t before = match->begin > 0 ? match->points[match->begin - 1] : 0;
-    return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
-}
-
 static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
@@ -299,8 +293,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{n} {scale} (de )?{unit}", .spoken = "{n} {scale} de {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} par {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} par {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}( de | d'|_){unit}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}( de | d'|_){unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} à {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} à {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n:numbering} sur {n2} {unit:n2}"),
@@ -315,8 +309,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "24_h_/_24", .spoken = "vingt-quatre heures sur vingt-quatre"),
     MX_FORM("number", "7_j(ours)?_/_7", .spoken = "sept jours sur sept"),
     MX_FORM("number", "24_(h)?/7_(j)?", .spoken = "vingt-quatre heures sur sept"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} fois dix puissance moins {i:numbering}"),
     MX_FORM("math", "{n}e+{i}", .spoken = "{n:numbering} fois dix puissance {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n:numbering} moins {n2:numbering} égale {n3:numbering}"),

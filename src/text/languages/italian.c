@@ -184,12 +184,6 @@ static void duration_verbalise(const struct mx_form_match *match, struct mx_text
 
 /* ---- fractions ---- */
 
-static bool is_fraction(const struct mx_form_match *match)
-{
-    const uint32_t before = match->begin > 0 ? match->points[match->begin - 1] : 0;
-    return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
-}
-
 static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     const unsigned above = mx_form_value_of(match, "i"), below = mx_form_value_of(match, "i2");
@@ -334,8 +328,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{n} {scale} (di )?{unit}", .spoken = "{n} {scale} di {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} per {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} per {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}( di |_){unit}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}( di |_){unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n:numbering} {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n:numbering} per {n2} {unit:n2}"),
@@ -349,8 +343,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "ventiquattro su sette"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("number", "24_(h|ore)_su_24", .spoken = "ventiquattro ore su ventiquattro"),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} per dieci alla meno {i:numbering}"),
     MX_FORM("math", "{n}e+{i}", .spoken = "{n:numbering} per dieci alla {i:numbering}"),

@@ -206,12 +206,6 @@ static void time_verbalise(const struct mx_form_match *match, struct mx_text_poi
 
 /* ---- fractions ---- */
 
-static bool is_fraction(const struct mx_form_match *match)
-{
-    const uint32_t before = match->begin > 0 ? match->points[match->begin - 1] : 0;
-    return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
-}
-
 static void fraction_verbalise(const struct mx_form_match *match, struct mx_text_points *out)
 {
     char digits[16];
@@ -351,8 +345,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{n} {scale} {unit}", .spoken = "{n} {scale} {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} на {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n} на {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_(%)?_~_{n2}_{unit}", .spoken = "{n} - {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} - {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|х|×)_{n2}_{unit}", .spoken = "{n} на {n2} {unit:n2}"),
@@ -367,8 +361,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("number", "{n}-{word}", .spoken = "{n} {word}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n} - {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "двадцать четыре на семь"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n} на десять в минус {i:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n} на десять в {i:ordinal-feminine-locative} степени"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n} минус {n2} равно {n3}"),

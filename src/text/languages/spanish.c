@@ -216,12 +216,6 @@ static void duration_verbalise(const struct mx_form_match *match, struct mx_text
 
 /* ---- fractions ---- */
 
-static bool is_fraction(const struct mx_form_match *match)
-{
-    const uint32_t before = match->begin > 0 ? match->points[match->begin - 1] : 0;
-    return before != '/' && mx_form_value_of(match, "i") > 0 && mx_form_value_of(match, "i2") > 1;
-}
-
 /* once -> onceavo, treinta y uno -> treintaiunavo, sesenta -> sesentavo */
 static void twelfths_put(const struct mx_form_match *match, unsigned below, struct mx_text_points *out)
 {
@@ -410,8 +404,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("measure", "{n} {scale} (de )?{unit}", .spoken = "{n} {scale} de {unit:many}"),
     MX_FORM("measure", "{n}_{unit}_/_{unit2}", .spoken = "{n} {unit} por {unit2:one}", .fits = mx_form_is_ratio),
     MX_FORM("measure", "{n}_/_{unit}", .spoken = "{n:numbering} por {unit:one}"),
-    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{i:1-3}/{i2:1-3}_{unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("measure", "{w} {i:1-3}/{i2:1-3}_{unit}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("range", "{n}_~_{n2}_{unit}", .spoken = "{n:numbering} a {n2} {unit:n2}", .fits = mx_form_is_unit),
     MX_FORM("range", "{n}_{unit}_~_{n2}_{unit2}", .spoken = "{n} {unit} a {n2} {unit2:n2}"),
     MX_FORM("measure", "{n}_(x|×)_{n2}_{unit}", .spoken = "{n:numbering} por {n2} {unit:n2}"),
@@ -427,8 +421,8 @@ static const struct mx_form_row rows[] = {
     MX_FORM("range", "{numbered}_{n}_~_{n2}", .spoken = "{numbered} {n:numbering} a {n2:numbering}"),
     MX_FORM("range", "{n}_~_{n2}", .spoken = "{n:numbering} a {n2}", .fits = mx_form_is_range),
     MX_FORM("number", "24/7", .spoken = "veinticuatro siete"),
-    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = is_fraction, .say = fraction_verbalise),
-    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{i:1-4}/{i2:1-4}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
+    MX_FORM("fraction", "{w} {i:1-3}/{i2:1-3}", .fits = mx_form_is_fraction, .say = fraction_verbalise),
     MX_FORM("math", "{n}e~{i}", .spoken = "{n:numbering} por diez elevado a menos {i:numbering}"),
     MX_FORM("math", "{n}e(+)?{i}", .spoken = "{n:numbering} por diez elevado a {i:numbering}"),
     MX_FORM("math", "{n}_~_{n2}_=_{n3}", .spoken = "{n:numbering} menos {n2:numbering} igual a {n3:numbering}"),
