@@ -36,8 +36,8 @@
 #define DECAY      1e-4
 #define TABLE      (1u << 23) /* places for keys while learning */
 #define KEPT       66000      /* weights in the file */
-#define SEEN_WORD  2          /* a feature counts for a word if it has so many sentences with it … */
-#define SEEN_KIND  3          /* … and for a kind if all words have so many */
+#define SEEN_WORD  2          /* a feature counts for a word that has at least this number of sentences with it … */
+#define SEEN_KIND  3          /* … and for a kind if all words together have this number */
 #define WRONG_MOST 5.0
 #define BYTES_MOST 300.0
 
